@@ -1,0 +1,82 @@
+/**
+ * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
+ * knowing which one it runs. A new kind is one folder that implements this interface.
+ */
+import type { ContentItem, Decoded, OutgoingRecord, SourceCoordinate, SourceRecord } from '../record.ts';
+
+/** A body ready to be uploaded. */
+export interface EncodedBody {
+  readonly body: Buffer;
+  readonly rows: number;
+}
+
+/** A remote job just created: nothing is uploaded yet. */
+export interface CreatedJob {
+  readonly remoteId: string;
+  /** Opaque and secret (I6): presigned. */
+  readonly uploadUrl: string;
+}
+
+export type RemoteState =
+  | 'waiting_for_upload'
+  | 'pending'
+  /** Results are there. */
+  | 'finished'
+  | 'failed'
+  | 'cancelled'
+  /** The service does not know the id (404/410). */
+  | 'missing'
+  /** A state this version has never heard of: treated as pending, logged once. */
+  | 'unknown';
+
+export interface RemoteStatus {
+  readonly state: RemoteState;
+  /** As the service spelled it. */
+  readonly rawState: string;
+  /** Opaque and secret (I6). Present when finished. */
+  readonly resultUrl?: string;
+  /** Rows that the result file should have (success_count + error_count), when the service told. */
+  readonly expectedRows?: number;
+}
+
+/** What a terminal record says about the job that it comes from. */
+export interface JobContext {
+  readonly jobId: string;
+  readonly remoteId: string;
+  readonly type: string;
+  readonly attempt: number;
+  /** Wall clock, ms since the epoch, when the decision is published. */
+  readonly decidedAtMs: number;
+}
+
+/** One row of a result file that names a source record. */
+export interface ResultRow extends SourceCoordinate {
+  readonly status: 'success' | 'error';
+  /** Bytes, roughly, of the rendered record: for chunk sizes. */
+  readonly bytes: number;
+  /** Builds the terminal record; called at most once, only for rows that still have a place. */
+  render(job: JobContext): OutgoingRecord;
+}
+
+/** A row that names nothing that could be a source record. */
+export interface MalformedRow {
+  readonly malformed: string;
+}
+
+export interface PipelineKind {
+  readonly name: string;
+  /** Understands a source record, or says why not. Never throws. `allTypes`: a rewind keeps the job's type and skips filters. */
+  decode(record: SourceRecord, replay: number): Decoded;
+  /** Builds the upload body. Gives the event loop back now and then: a batch may have 100,000 rows. */
+  encode(items: readonly ContentItem[]): Promise<EncodedBody>;
+  /** @throws ServiceError */
+  create(type: string, signal: AbortSignal): Promise<CreatedJob>;
+  /** @throws ServiceError */
+  upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
+  /** @throws ServiceError (404 and 410 are answers, not errors: state `missing`) */
+  status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
+  /** Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV). */
+  results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
+  /** The terminal record of an item that got no result row: status ERROR with a code and a message. */
+  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
+}

@@ -1,0 +1,73 @@
+/**
+ * What travels through the connector: records as Kafka gives and takes them.
+ *
+ * Offsets are plain numbers: Kafka's 64-bit offsets pass 2^53 only after 285 years at a million records a second
+ * (ADR 0002); the Kafka adapter refuses an offset that is not a safe integer.
+ */
+
+/** Kafka header values: one, or several under the same name, in order. */
+export type HeaderValue = Buffer | string | readonly (Buffer | string)[];
+export type RecordHeaders = Readonly<Record<string, HeaderValue | undefined>>;
+
+/** Where a source record is: the topic is the pipeline's own. */
+export interface SourceCoordinate {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface SourceRecord extends SourceCoordinate {
+  /** Milliseconds since the epoch, as the broker keeps it. */
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+}
+
+/** A record to be produced. Its partition is chosen from the key, as Java's default partitioner would. */
+export interface OutgoingRecord {
+  readonly key: Buffer | string | null;
+  readonly value: Buffer | string | null;
+  readonly headers?: RecordHeaders;
+}
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** A source record that was understood: one thing to review. */
+export interface ContentItem extends SourceCoordinate {
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  /** Only the headers that configuration lets through. */
+  readonly headers: RecordHeaders;
+  readonly type: string;
+  readonly content: string;
+  readonly metadata: JsonObject;
+  /** The decision that the producer expects, for comparison; undefined when none was given. */
+  readonly expected: string | undefined;
+  /** How often the group was reset to before this record (0 normally); part of the event id. */
+  readonly replay: number;
+  /** Bytes this item is counted with in the memory budget and in the batch's size limit. */
+  readonly bytes: number;
+}
+
+/** Why a record cannot be reviewed; its kind becomes a metric label, so the set is closed. */
+export type PoisonReason =
+  | 'null_value'
+  | 'not_json'
+  | 'not_an_object'
+  | 'no_content'
+  | 'empty_content'
+  | 'no_type'
+  | 'type_not_allowed'
+  | 'bad_metadata'
+  | 'too_large'
+  | 'source_unavailable'
+  | 'rejected_type';
+
+export interface Poison {
+  readonly reason: PoisonReason;
+  /** What was expected, where; never the content itself (I6). */
+  readonly message: string;
+}
+
+export type Decoded = { readonly item: ContentItem } | { readonly poison: Poison } | { readonly skip: string };
