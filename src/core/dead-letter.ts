@@ -1,0 +1,54 @@
+/** Dead letters: records that cannot be reviewed, passed on untouched with the reason in headers (DESIGN 5). */
+import type { HeaderValue, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from './record.ts';
+
+export const DEAD_LETTER_HEADERS = {
+  reason: 'dead-letter-reason',
+  message: 'dead-letter-message',
+  stage: 'dead-letter-stage',
+  topic: 'dead-letter-topic',
+  partition: 'dead-letter-partition',
+  offset: 'dead-letter-offset',
+  eventId: 'event-id',
+  /** Set when the original value was too large for the dead-letter topic and had to be left out: its size in bytes. */
+  omittedBytes: 'dead-letter-value-omitted-bytes',
+} as const;
+
+export type DeadLetterStage = 'decode' | 'rewind';
+
+/** `<topic>-<partition>-<offset>`, with `#n` once the group was reset n times: stable over every retry and restart. */
+export function eventId(topic: string, at: SourceCoordinate, replay: number): string {
+  return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
+}
+
+export interface DeadLetterContext {
+  readonly topic: string;
+  readonly stage: DeadLetterStage;
+  readonly replay: number;
+  /** Largest value that the dead-letter topic takes, bytes. */
+  readonly maxValueBytes: number;
+}
+
+/** Key, value and headers as they came. */
+export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLetterContext): OutgoingRecord {
+  const headers = reasonHeaders(record, poison, context);
+  const omitted = record.value !== null && record.value.length > context.maxValueBytes;
+  if (omitted) headers[DEAD_LETTER_HEADERS.omittedBytes] = String(record.value.length);
+  return { key: record.key, value: omitted ? null : record.value, headers: { ...record.headers, ...headers } };
+}
+
+/** For a record that the source topic no longer has: only its coordinates are known. */
+export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): OutgoingRecord {
+  return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
+}
+
+function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): Record<string, HeaderValue> {
+  return {
+    [DEAD_LETTER_HEADERS.reason]: poison.reason,
+    [DEAD_LETTER_HEADERS.message]: poison.message,
+    [DEAD_LETTER_HEADERS.stage]: context.stage,
+    [DEAD_LETTER_HEADERS.topic]: context.topic,
+    [DEAD_LETTER_HEADERS.partition]: String(at.partition),
+    [DEAD_LETTER_HEADERS.offset]: String(at.offset),
+    [DEAD_LETTER_HEADERS.eventId]: eventId(context.topic, at, context.replay),
+  };
+}

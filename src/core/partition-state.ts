@@ -1,0 +1,172 @@
+/**
+ * What an owner knows of one source partition: the watermark W, what is claimed above it, and how far intake has read.
+ *
+ * Every offset in [W, position) is either claimed or waiting in memory (a buffer, a sealed batch, the dead-letter queue),
+ * so W is simply the first offset that is not claimed. Offsets that hold no record (transaction markers, compaction) are
+ * claimed as they are passed.
+ */
+import type { PartitionProgress } from './journal-records.ts';
+import { OffsetSet } from './offset-set.ts';
+
+export class PartitionState {
+  readonly partition: number;
+  readonly replay: number;
+  /** Where intake reads next. */
+  position: number;
+  /** Records below this were already waiting in a buffer when the previous owner went: their age counts from their timestamp. */
+  readonly seenBefore: number;
+  #watermark: number;
+  readonly #claimed: OffsetSet;
+  #last: PartitionProgress['last'];
+  /** What to expect at `last.offset`, until intake has passed it (a topic made anew shows another timestamp). */
+  #expected: PartitionProgress['last'];
+  #dirty = false;
+
+  private constructor(partition: number, progress: Omit<PartitionProgress, 'seq'>) {
+    this.partition = partition;
+    this.replay = progress.replay;
+    this.#watermark = progress.watermark;
+    this.#claimed = progress.claimed;
+    this.#last = progress.last;
+    this.#expected = progress.last;
+    this.seenBefore = progress.read;
+    this.position = progress.watermark;
+  }
+
+  /** Takes over `progress.claimed`. */
+  static resume(partition: number, progress: Omit<PartitionProgress, 'seq'>): PartitionState {
+    return new PartitionState(partition, progress);
+  }
+
+  /** A partition that nobody has read yet; its start is written with the next commit. */
+  static startAt(partition: number, offset: number): PartitionState {
+    const state = new PartitionState(partition, {
+      watermark: offset,
+      claimed: new OffsetSet(),
+      replay: 0,
+      read: offset,
+      last: null,
+    });
+    state.#dirty = true;
+    return state;
+  }
+
+  get watermark(): number {
+    return this.#watermark;
+  }
+
+  /** Distance from W to the newest offset read: bounded by `maxSpan`, as the claimed set is. */
+  get span(): number {
+    return this.position - this.#watermark;
+  }
+
+  /** Whether the next progress record would say something new. */
+  get dirty(): boolean {
+    return this.#dirty;
+  }
+
+  get lastClaimed(): PartitionProgress['last'] {
+    return this.#last;
+  }
+
+  isClaimed(offset: number): boolean {
+    return offset < this.#watermark || this.#claimed.has(offset);
+  }
+
+  /**
+   * Starts reading at the last claimed record when it is close below W, so that intake can see whether it is still the same.
+   * `logStart`: first offset in the log.
+   */
+  rewindToLastClaimed(logStart: number): void {
+    const last = this.#expected;
+    if (last !== null && last.offset >= logStart && last.offset < this.position && this.position - last.offset <= MAX_PEEK)
+      this.position = last.offset;
+  }
+
+  /** False when the record at the last claimed offset is not the one that was claimed: the topic was made anew. */
+  matches(offset: number, timestampMs: number): boolean {
+    if (this.#expected === null || offset !== this.#expected.offset) return true;
+    const same = this.#expected.timestampMs === timestampMs;
+    if (same) this.#expected = null;
+    return same;
+  }
+
+  /** Intake passed [from, to) and found no record there. */
+  passGap(from: number, to: number): void {
+    const low = Math.max(from, this.#watermark);
+    if (to <= low) return;
+    if (low === this.#watermark) {
+      // Nothing waits below: W moves at once, and a gap of millions costs nothing.
+      this.#watermark = to;
+      this.#settleWatermark();
+    } else {
+      this.#claimed.addRange(low, to);
+    }
+    this.#dirty = true;
+  }
+
+  /** The record is settled, in a job, or skipped: part of the transaction being built (or, for a skip, of the next). */
+  claim(offset: number, timestampMs: number): void {
+    if (offset < this.#watermark) return;
+    this.#claimed.add(offset);
+    if (this.#last === null || offset > this.#last.offset) this.#last = { offset, timestampMs };
+    this.#dirty = true;
+  }
+
+  /** Moves W over everything claimed, and returns what to write. The caller commits it or throws this state away. */
+  snapshot(seq: number): PartitionProgress {
+    this.#settleWatermark();
+    this.#dirty = false;
+    return {
+      seq,
+      watermark: this.#watermark,
+      claimed: this.#claimed.clone(),
+      replay: this.replay,
+      read: Math.max(this.position, this.#watermark),
+      last: this.#last,
+    };
+  }
+
+  #settleWatermark(): void {
+    this.#watermark = this.#claimed.firstMissing(this.#watermark);
+    this.#claimed.dropBelow(this.#watermark);
+  }
+}
+
+/** Reading this many offsets again, only to look at one record, is cheap. */
+const MAX_PEEK = 10_000;
+
+/**
+ * Progress after an operator reset the group to `offset` (the rule of the protocol's model, `reset=2`): everything below
+ * is skipped, everything from there on is reviewed again, except what live jobs still name.
+ * @returns the new progress and how many records were skipped unread (at most: gaps count too).
+ */
+export function resetProgress(
+  previous: PartitionProgress,
+  offset: number,
+  live: OffsetSet,
+): { progress: Omit<PartitionProgress, 'seq'>; skipped: number } {
+  const claimed = new OffsetSet();
+  for (const one of live) if (one >= offset) claimed.add(one);
+  let skipped = 0;
+  for (let from = previous.watermark; from < offset; ) {
+    const missing = previous.claimed.firstMissing(from);
+    if (missing >= offset) break;
+    const next = nextMember(previous.claimed, missing, offset);
+    skipped += next - missing;
+    from = next;
+  }
+  return {
+    progress: { watermark: claimed.firstMissing(offset), claimed, replay: previous.replay + 1, read: offset, last: null },
+    skipped,
+  };
+}
+
+/** First member of `set` at or above `from`, or `limit`. */
+function nextMember(set: OffsetSet, from: number, limit: number): number {
+  const max = set.max();
+  if (max === undefined || max < from) return limit;
+  let offset = from;
+  while (offset < limit && !set.has(offset)) offset++;
+  return offset;
+}

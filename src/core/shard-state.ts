@@ -1,0 +1,133 @@
+/**
+ * The state of a shard in its owner's memory, and the journal writes that each step of the protocol makes (DESIGN 3).
+ *
+ * Every method that returns a Step changes this state at once: the caller commits the step in the order in which it was
+ * built, or, if a commit fails, throws the whole state away and claims the shard again.
+ */
+import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
+import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
+import type { PartitionState } from './partition-state.ts';
+import type { JournalWrite, OffsetCommit } from './ports/kafka.ts';
+import type { SourceCoordinate } from './record.ts';
+
+export interface Step {
+  readonly journal: readonly JournalWrite[];
+  readonly offsets: readonly OffsetCommit[];
+}
+
+export type ClaimedCoordinate = SourceCoordinate & { readonly timestampMs: number };
+
+/** The group's commits carry this: an offset without it was set by somebody else. */
+export const commitMetadata = (seq: number): string => `v1:${seq}`;
+export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(metadata);
+
+export class ShardState {
+  readonly partitions: ReadonlyMap<number, PartitionState>;
+  readonly #jobs: Map<string, LiveJob>;
+  #seq: number;
+
+  constructor(partitions: ReadonlyMap<number, PartitionState>, jobs: ReadonlyMap<string, LiveJob>, seq: number) {
+    this.partitions = partitions;
+    this.#jobs = new Map(jobs);
+    this.#seq = seq;
+  }
+
+  get jobs(): ReadonlyMap<string, LiveJob> {
+    return this.#jobs;
+  }
+
+  partition(partition: number): PartitionState {
+    const state = this.partitions.get(partition);
+    if (state === undefined) throw new Error(`source partition ${partition} is not in this shard`);
+    return state;
+  }
+
+  /** Records in live jobs that are not settled. */
+  get unsettled(): number {
+    let sum = 0;
+    for (const job of this.#jobs.values()) sum += job.left.size;
+    return sum;
+  }
+
+  hasRemoteId(remoteId: string): boolean {
+    for (const job of this.#jobs.values()) if (job.record.remoteId === remoteId) return true;
+    return false;
+  }
+
+  /** Batches submitted so far in the line of this job (bounded when failing batches are halved). */
+  spentInLine(root: string): number {
+    let spent = 0;
+    for (const job of this.#jobs.values()) if (job.record.root === root) spent = Math.max(spent, job.record.spent);
+    return spent;
+  }
+
+  /** A new job over records that intake took: job + left + progress + source offsets. */
+  submit(record: JobRecord, items: readonly ClaimedCoordinate[]): Step {
+    const left = this.#claimAll(items);
+    this.#jobs.set(record.id, new LiveJob(record, left));
+    const progress = this.#progress();
+    return { journal: [writeJob(record), writeLeft(record.id, left), ...progress.journal], offsets: progress.offsets };
+  }
+
+  /** Records move from a job to its next attempt; the old one shrinks by them, or ends. */
+  move(from: LiveJob, record: JobRecord, items: readonly SourceCoordinate[]): Step {
+    const left = CoordinateSet.of(items);
+    for (const { partition, offset } of items) {
+      if (!from.left.delete(partition, offset))
+        throw new Error(`record ${partition}:${offset} is not left in job ${from.record.id}`);
+    }
+    this.#jobs.set(record.id, new LiveJob(record, left));
+    return { journal: [writeJob(record), writeLeft(record.id, left), ...this.#remainder(from)], offsets: [] };
+  }
+
+  /** Terminal records for part of a job go out with this: what is left shrinks, or the job ends. */
+  settle(job: LiveJob, settled: readonly SourceCoordinate[]): Step {
+    for (const { partition, offset } of settled) {
+      if (!job.left.delete(partition, offset))
+        throw new Error(`record ${partition}:${offset} is not left in job ${job.record.id}`);
+    }
+    return { journal: this.#remainder(job), offsets: [] };
+  }
+
+  /** Dead letters for records that never were in a job go out with this. */
+  deadLetter(records: readonly ClaimedCoordinate[]): Step {
+    this.#claimAll(records);
+    return this.#progress();
+  }
+
+  /** W moved without a job. undefined when there is nothing to say. */
+  progressOnly(): Step | undefined {
+    for (const partition of this.partitions.values()) if (partition.dirty) return this.#progress();
+    return undefined;
+  }
+
+  #claimAll(records: readonly ClaimedCoordinate[]): CoordinateSet {
+    const set = new CoordinateSet();
+    for (const { partition, offset } of records) {
+      const state = this.partition(partition);
+      if (state.isClaimed(offset) || !set.add(partition, offset))
+        throw new Error(`record ${partition}:${offset} is claimed already`);
+    }
+    for (const { partition, offset, timestampMs } of records) this.partition(partition).claim(offset, timestampMs);
+    return set;
+  }
+
+  #remainder(job: LiveJob): JournalWrite[] {
+    if (job.left.size > 0) return [writeLeft(job.record.id, job.left)];
+    this.#jobs.delete(job.record.id);
+    return writeJobEnd(job.record.id);
+  }
+
+  #progress(): Step {
+    const seq = ++this.#seq;
+    const journal: JournalWrite[] = [];
+    const offsets: OffsetCommit[] = [];
+    for (const state of this.partitions.values()) {
+      if (!state.dirty) continue;
+      const progress = state.snapshot(seq);
+      journal.push(writeProgress(state.partition, progress));
+      offsets.push({ partition: state.partition, offset: progress.watermark, metadata: commitMetadata(seq) });
+    }
+    return { journal, offsets };
+  }
+}
