@@ -1,0 +1,33 @@
+/** Messages between a process and its keeper: one JSON object a line. */
+
+/** A command that undoes what a killed child leaves behind (a container, for example). */
+export interface ClosingCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface RunChild {
+  readonly id: number;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Standard output and error are appended here. */
+  readonly logFile?: string | undefined;
+  /** Whether each line of output is also sent back. */
+  readonly lines: boolean;
+  readonly closing: readonly ClosingCommand[];
+}
+
+export type ToKeeper =
+  | { readonly run: RunChild }
+  | { readonly kill: number; readonly signal: NodeJS.Signals }
+  /** Remove this directory when the parent is gone. */
+  | { readonly keep: string }
+  | { readonly release: string };
+
+export type FromKeeper =
+  | { readonly spawned: number; readonly pid: number }
+  | { readonly failed: number; readonly message: string }
+  | { readonly exited: number; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  | { readonly line: string; readonly of: number };
