@@ -1,0 +1,135 @@
+/** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
+import type { ServiceError } from '../core/service-error.ts';
+import { abortable } from './abortable.ts';
+import { apiProblem } from './api-problem.ts';
+import { CONTENT_TYPES } from './contract.ts';
+import { exchange } from './exchange.ts';
+import { ProtocolViolation } from './fields.ts';
+import type { HttpPool } from './http.ts';
+import type { ServiceContext } from './options.ts';
+import { Permits } from './permits.ts';
+import { type Attempt, serviceError } from './problem.ts';
+import { shownAddress, shownCode } from './redaction.ts';
+import { withRetry } from './retry.ts';
+
+export interface ApiCall<T> {
+  /** Label of metrics and first word of errors: `create_batch`. */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST';
+  /** Below base_url, with escaped ids. */
+  readonly path: string;
+  readonly body?: object;
+  /** The call makes something new each time: an unclear outcome may leave one that nobody knows of. */
+  readonly creates?: boolean;
+  /** Reads the JSON of a success. @throws ProtocolViolation */
+  readonly parse: (json: unknown) => T;
+}
+
+export class Api {
+  readonly #context: ServiceContext;
+  readonly #pool: HttpPool;
+  readonly #baseUrl: string;
+  readonly #apiKey: () => Promise<string>;
+  readonly #permits: Permits;
+
+  /** @throws TypeError when baseUrl is no http(s) address, or holds credentials, a query or a fragment. */
+  constructor(context: ServiceContext, pool: HttpPool, baseUrl: string, apiKey: () => Promise<string>) {
+    this.#context = context;
+    this.#pool = pool;
+    this.#baseUrl = checkedBaseUrl(baseUrl);
+    this.#apiKey = apiKey;
+    this.#permits = new Permits(context.settings.maxConcurrentRequests);
+  }
+
+  /** @throws ServiceError, or the signal's reason. */
+  call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
+    const url = new URL(this.#baseUrl + call.path);
+    return withRetry(this.#context, call.operation, signal, () =>
+      this.#permits.run(signal, () => this.#attempt(call, url, signal)),
+    );
+  }
+
+  async #attempt<T>(call: ApiCall<T>, url: URL, signal: AbortSignal): Promise<Attempt<T>> {
+    const address = shownAddress(url);
+    const key = await this.#currentKey(call.operation, address, signal);
+    let sent = false;
+    let clear = false;
+    try {
+      const exchanged = await exchange(
+        this.#context,
+        this.#pool,
+        call.operation,
+        {
+          method: call.method,
+          url,
+          headers: { authorization: `Bearer ${key}`, 'content-type': CONTENT_TYPES.api, accept: CONTENT_TYPES.api },
+          ...(call.body === undefined ? {} : { body: Buffer.from(JSON.stringify(call.body)) }),
+          onSent: () => {
+            sent = true;
+          },
+        },
+        signal,
+        (answer) => answer.text(),
+      );
+      if ('problem' in exchanged) return { problem: exchanged.problem, address };
+
+      const { answer, read: text } = exchanged;
+      if (answer.status < 200 || answer.status > 299) {
+        // A gateway that lost the service's answer says nothing about what the service did.
+        clear = answer.status !== 502 && answer.status !== 504;
+        return { problem: apiProblem(answer, text, [key], this.#context.clock.now()), address };
+      }
+      const value = parsed(call, text);
+      clear = !('violation' in value);
+      if ('violation' in value) {
+        const what = `answered ${answer.status}, but ${value.violation}`;
+        return { problem: { failure: 'protocol', what, reason: 'protocol', status: answer.status }, address };
+      }
+      return value;
+    } finally {
+      if (call.creates === true && sent && !clear) this.#context.observer.orphanPossible();
+    }
+  }
+
+  async #currentKey(operation: string, address: string, signal: AbortSignal): Promise<string> {
+    const refuse = (what: string): ServiceError =>
+      serviceError(operation, address, { failure: 'unauthorized', what: `was not called: ${what}`, reason: 'no_key' });
+    let key: string;
+    try {
+      key = await abortable(this.#apiKey(), signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const code = error instanceof Error && 'code' in error ? shownCode(error.code) : undefined;
+      throw refuse(`the API key could not be read${code === undefined ? '' : ` (${code})`}`);
+    }
+    if (key === '') throw refuse('the API key is empty');
+    if (!/^[\x21-\x7e]+$/.test(key)) throw refuse('the API key holds characters that no header can carry (a line end, perhaps)');
+    return key;
+  }
+}
+
+function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { readonly violation: string } {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return { violation: 'the body is not JSON' };
+  }
+  try {
+    return { value: call.parse(json) };
+  } catch (error) {
+    if (error instanceof ProtocolViolation) return { violation: error.message };
+    throw error;
+  }
+}
+
+function checkedBaseUrl(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new TypeError('base_url must be an absolute http:// or https:// address');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new TypeError('base_url must hold no credentials, query or fragment');
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}

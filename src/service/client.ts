@@ -1,0 +1,53 @@
+/** The Content Review Service, as the rest of the connector sees it: one client per pipeline and service account. */
+import { Api } from './api.ts';
+import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batches.ts';
+import { HttpPool } from './http.ts';
+import { contextOf, type ServiceClientOptions } from './options.ts';
+import { Transfer, type UploadOptions } from './transfer.ts';
+
+interface Cancellable {
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Every method throws ServiceError for what the service or the network did, and the signal's reason, at once, when aborted.
+ * Failures that may pass (429, 5xx, timeouts, resets) were retried before a ServiceError `unavailable` comes out.
+ */
+export class ContentReviewClient {
+  readonly #pool: HttpPool;
+  readonly #api: Api;
+  readonly #transfer: Transfer;
+
+  /** @throws TypeError when baseUrl cannot be used. */
+  constructor(options: ServiceClientOptions) {
+    const context = contextOf(options);
+    this.#pool = new HttpPool(context.settings);
+    this.#api = new Api(context, this.#pool, options.baseUrl, options.apiKey);
+    this.#transfer = new Transfer(context, this.#pool, options.allowUrl ?? (() => true));
+  }
+
+  /** Section 4.1. */
+  createBatch(type: string, { signal }: Cancellable): Promise<CreatedBatch> {
+    return createBatch(this.#api, type, signal);
+  }
+
+  /** Section 4.2. 404 and 410 are ServiceError `not_found`. */
+  getBatch(batchId: string, { signal }: Cancellable): Promise<BatchView> {
+    return getBatch(this.#api, batchId, signal);
+  }
+
+  /** See Transfer.upload. */
+  upload(uploadUrl: string, body: Buffer, options: UploadOptions): Promise<void> {
+    return this.#transfer.upload(uploadUrl, body, options);
+  }
+
+  /** See Transfer.download. */
+  download(downloadUrl: string, options: Cancellable): AsyncGenerator<Buffer, void, void> {
+    return this.#transfer.download(downloadUrl, options);
+  }
+
+  /** Ends what is under way with an AbortError and frees the connections. Repeatable. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}

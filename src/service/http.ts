@@ -1,0 +1,131 @@
+/** One HTTP exchange over a keep-alive pool: undici, wrapped so that nothing of its errors gets out (I6). */
+import type { Readable } from 'node:stream';
+import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
+import { abortable } from './abortable.ts';
+import { NetworkError, networkError } from './network-error.ts';
+import type { HttpTimeouts } from './options.ts';
+
+/** More than any error page or decision needs to tell. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** How much of an unwanted body is read to keep its connection; beyond it the connection is dropped. */
+const MAX_DISCARDED_BYTES = 64 * 1024;
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  /** Instead of the pool's own. */
+  readonly headersTimeoutMs?: number;
+  /** Called when the request begins to go out on a connection: from here on the other side may have acted on it. */
+  readonly onSent?: () => void;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** A header by its lower-case name; several of one name are joined. */
+  header(name: string): string | undefined;
+  /** The body as it arrives, still encoded. Errors are undici's own: pass them through `networkError`. */
+  readonly body: Readable;
+  /** The whole body as text. @throws NetworkError, or the signal's reason */
+  text(): Promise<string>;
+  /** Gives the body up and, when little is left of it, keeps the connection. Never throws. */
+  discard(): void;
+}
+
+export class HttpPool {
+  readonly #agent: Agent;
+  readonly #timeouts: HttpTimeouts;
+
+  constructor(timeouts: HttpTimeouts) {
+    this.#timeouts = timeouts;
+    this.#agent = new Agent({
+      connect: { timeout: timeouts.connectTimeoutMs },
+      headersTimeout: timeouts.headersTimeoutMs,
+      bodyTimeout: timeouts.bodyTimeoutMs,
+      // Shorter than the idle limit of common load balancers, so that it is us who hang up.
+      keepAliveTimeout: 30_000,
+      keepAliveMaxTimeout: 300_000,
+      // One request per connection at a time: presigned storage was measured over HTTP/1.1, and a slow answer holds up nobody.
+      pipelining: 1,
+      allowH2: false,
+    });
+  }
+
+  /**
+   * Sends one request and resolves when the answer's headers are there. Follows no redirect, retries nothing.
+   * @throws NetworkError; or the signal's reason, at once.
+   */
+  async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    signal.throwIfAborted();
+    let sent = false;
+    const noteSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
+      dispatch(
+        options,
+        watchSending(handler, () => {
+          sent = true;
+          request.onSent?.();
+        }),
+      );
+    const exchange = this.#agent.compose(noteSent).request({
+      origin: request.url.origin,
+      path: request.url.pathname + request.url.search,
+      method: request.method,
+      headers: { ...request.headers },
+      body: request.body ?? null,
+      headersTimeout: request.headersTimeoutMs ?? this.#timeouts.headersTimeoutMs,
+      signal,
+    });
+    try {
+      // undici lets an aborted request wait while it connects; here the abort wins at once.
+      const { statusCode, headers, body } = await abortable(exchange, signal, (late) =>
+        late.body.on('error', () => {}).destroy(),
+      );
+      return {
+        status: statusCode,
+        header: (name) => headers[name]?.toString(),
+        body,
+        text: () => readText(body, signal, this.#timeouts.bodyTimeoutMs),
+        discard: () => void body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => {}),
+      };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw networkError(error, sent);
+    }
+  }
+
+  /** Ends every exchange under way with an AbortError and frees the connections. Repeatable. */
+  async close(): Promise<void> {
+    if (!this.#agent.destroyed) await this.#agent.destroy();
+  }
+}
+
+/** Forwards everything to `handler`, and tells when the request begins to be written. */
+function watchSending(handler: Dispatcher.DispatchHandler, onSent: () => void): Dispatcher.DispatchHandler {
+  const watched: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
+  const forward = watched.onRequestStart?.bind(watched);
+  watched.onRequestStart = (controller, context) => {
+    onSent();
+    forward?.(controller, context);
+  };
+  return watched;
+}
+
+/** `maxMs` bounds the whole: a silence is ended by the pool, a drip by the check at each drop. */
+async function readText(body: Readable, signal: AbortSignal, maxMs: number): Promise<string> {
+  const startedMs = performance.now();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_TEXT_BYTES) throw new NetworkError('bad_answer', 'BODY_TOO_LARGE');
+      if (performance.now() - startedMs > maxMs) throw new NetworkError('body_timeout', 'BODY_TOO_SLOW');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw error instanceof NetworkError ? error : networkError(error, true);
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}

@@ -1,0 +1,60 @@
+/** Why there was no answer, or only part of one: a closed list, so that it can label metrics. */
+export type NetworkFailure =
+  /** Name lookup, TCP: nothing was sent. */
+  | 'connect_failed'
+  | 'connect_timeout'
+  /** Certificate or handshake: nothing was sent. */
+  | 'tls_failed'
+  | 'headers_timeout'
+  | 'body_timeout'
+  /** The connection ended before the answer did. */
+  | 'reset'
+  /** What came back is not HTTP. */
+  | 'bad_answer'
+  /** What was to be sent cannot be sent: a header with a newline, say. Nothing was sent. */
+  | 'bad_request';
+
+/** A failure below HTTP, reduced to what may be shown: the original holds addresses and headers (I6). */
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+  readonly failure: NetworkFailure;
+  /** Code of Node or undici, such as ECONNREFUSED. */
+  readonly code: string;
+
+  constructor(failure: NetworkFailure, code: string) {
+    super(`${failure} (${code})`);
+    this.failure = failure;
+    this.code = code;
+  }
+}
+
+const BY_CODE: Readonly<Record<string, NetworkFailure>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'headers_timeout',
+  UND_ERR_BODY_TIMEOUT: 'body_timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'bad_answer',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'reset',
+  UND_ERR_INVALID_ARG: 'bad_request',
+  UND_ERR_NOT_SUPPORTED: 'bad_request',
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'bad_request',
+  // The parser's word for a connection that ended inside a body.
+  HPE_INVALID_EOF_STATE: 'reset',
+};
+
+const CLOSED = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
+const TLS = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/;
+
+/**
+ * What to throw for an error of undici: a NetworkError, or an AbortError when it was our own close() that ended the request.
+ * @param sent whether the request had begun to go out on a connection.
+ */
+export function networkError(error: unknown, sent: boolean): NetworkError | DOMException {
+  const raw = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
+  const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(raw) ? raw : 'UNKNOWN';
+  if (CLOSED.has(code)) return new DOMException('The service client was closed', 'AbortError');
+  const known = BY_CODE[code];
+  if (known !== undefined) return new NetworkError(known, code);
+  if (code.startsWith('HPE_')) return new NetworkError('bad_answer', code);
+  if (sent) return new NetworkError('reset', code);
+  return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
+}
