@@ -1,0 +1,9 @@
+import { metricsPage } from './metrics-page.ts';
+
+export interface GeneratedPage {
+  readonly file: URL;
+  render(): string;
+}
+
+/** Every page of docs/ that is made from the code; tests compare the files with what these give. */
+export const PAGES: readonly GeneratedPage[] = [{ file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage }];

@@ -1,0 +1,106 @@
+/** The operator's window: /metrics for Prometheus, /livez and /readyz for the platform. Reads only; holds no secrets (I6). */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { Health } from './health.ts';
+import type { PromMetrics } from './metrics.ts';
+
+export interface TelemetryServerOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly metrics: PromMetrics;
+  readonly health: Health;
+  readonly logger: Logger;
+}
+
+export interface TelemetryServer {
+  /** `http://host:port`, with the port really used. */
+  readonly url: string;
+  readonly port: number;
+  /** Cuts open connections and frees the port. Repeatable. */
+  close(): Promise<void>;
+}
+
+const CLIENT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS = 64;
+
+/** @throws Error that names the setting to change when the address cannot be listened on. */
+export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
+  const server = createServer(
+    { requestTimeout: CLIENT_TIMEOUT_MS, headersTimeout: CLIENT_TIMEOUT_MS, connectionsCheckingInterval: CLIENT_TIMEOUT_MS },
+    (request, response) => {
+      answer(request, response, options).catch((error: unknown) => {
+        options.logger.error({ error }, 'telemetry request failed');
+        if (response.headersSent) response.destroy();
+        else send(response, 500, { status: 'error', reason: 'see the log' });
+      });
+    },
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  server.keepAliveTimeout = CLIENT_TIMEOUT_MS;
+  const port = await listen(server, options.host, options.port);
+  // Accepting can fail later (out of file descriptors): that must not end the process.
+  server.on('error', (error) => options.logger.warn({ error }, 'telemetry server cannot accept a connection'));
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, port, close: () => close(server) };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { metrics, health }: TelemetryServerOptions,
+): Promise<void> {
+  // A body is never read: the connection ends with the answer instead.
+  request.resume();
+  const path = (request.url ?? '/').split('?', 1)[0];
+  if (path !== '/metrics' && path !== '/livez' && path !== '/readyz') {
+    return send(response, 404, { status: 'not found', paths: ['/metrics', '/livez', '/readyz'] });
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    return send(response, 405, { status: 'method not allowed' });
+  }
+  if (path === '/livez') {
+    const { ok, loops } = health.liveness();
+    return send(response, ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', loops });
+  }
+  if (path === '/readyz') {
+    const { ok, conditions } = health.readiness();
+    return send(response, ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
+  }
+  health.publish(metrics);
+  const body = await metrics.render();
+  response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(body);
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(`${JSON.stringify(body, null, 2)}\n`);
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another process has the port' : (error.code ?? error.message);
+      reject(
+        new Error(`cannot listen on ${host}:${port} (${why}): change http.host or http.port, or set http.enabled to false`, {
+          cause: error,
+        }),
+      );
+    };
+    server.once('error', failed);
+    server.listen(port, host, () => {
+      server.off('error', failed);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,94 @@
+import { type DestinationStream, destination, type Logger as Pino, pino, stdTimeFunctions } from 'pino';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { formatLogLine } from './log-text.ts';
+import { redactFields, redactText } from './redact.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type LogFormat = 'json' | 'text';
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  /** Default: what `chooseLogFormat` says about this process. */
+  readonly format?: LogFormat;
+  /** Where lines go; default standard output. Each write is one line. */
+  readonly sink?: DestinationStream;
+}
+
+/** Fields that every line has: a caller's field of the same name moves aside instead of making the line ambiguous. */
+const RESERVED = new Set(['level', 'time', 'msg']);
+
+/** JSON lines for machines; text when a person looks at a terminal. `LOG_FORMAT` (json, text) decides when it is set. */
+export function chooseLogFormat(env: NodeJS.ProcessEnv = process.env, isTty: boolean = process.stdout.isTTY === true): LogFormat {
+  if (env.LOG_FORMAT === 'text' || env.LOG_FORMAT === 'json') return env.LOG_FORMAT;
+  return isTty ? 'text' : 'json';
+}
+
+/**
+ * The core port over pino. Every field and message is redacted (redact.ts), errors keep name, message, stack, causes and a
+ * few known fields. Lines are written synchronously: what was logged just before a crash is there to read.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const lines = options.sink ?? destination({ dest: 1, sync: true });
+  const text = (options.format ?? chooseLogFormat()) === 'text';
+  const sink: DestinationStream = text ? { write: (line) => lines.write(formatLogLine(line)) } : lines;
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // Fields arrive as plain, redacted values; pino's own treatment of errors and nesting has nothing to add.
+      serializers: {},
+    },
+    sink,
+  );
+  return new PinoLogger(logger, {});
+}
+
+class PinoLogger implements Logger {
+  readonly #pino: Pino;
+  readonly #bindings: Readonly<Record<string, unknown>>;
+
+  constructor(logger: Pino, bindings: Readonly<Record<string, unknown>>) {
+    this.#pino = logger;
+    this.#bindings = bindings;
+  }
+
+  debug(fields: object, message: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#write('info', fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#write('error', fields, message);
+  }
+
+  /** Fields are merged here, not by pino, which would print a name twice when a call repeats one of its parent's. */
+  child(fields: object): Logger {
+    return new PinoLogger(this.#pino, { ...this.#bindings, ...prepare(fields) });
+  }
+
+  #write(level: 'debug' | 'info' | 'warn' | 'error', fields: object, message: string): void {
+    if (!this.#pino.isLevelEnabled(level)) return;
+    this.#pino[level]({ ...this.#bindings, ...prepare(fields) }, redactText(message));
+  }
+}
+
+function prepare(fields: object): Record<string, unknown> {
+  const safe = redactFields(fields);
+  for (const name of Object.keys(safe)) {
+    if (!RESERVED.has(name)) continue;
+    safe[`${name}_`] = safe[name];
+    delete safe[name];
+  }
+  return safe;
+}

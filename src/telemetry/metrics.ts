@@ -1,0 +1,100 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Labels, Metrics } from '../core/ports/telemetry.ts';
+import { METRICS, type MetricDefinition } from './metric-list.ts';
+
+/** Of every metric of ours; Node's own (`process_*`, `nodejs_*`) keep the names that dashboards know. */
+export const METRIC_PREFIX = 'content_review_';
+
+type Kind = MetricDefinition['kind'];
+
+interface Series {
+  readonly definition: MetricDefinition;
+  readonly metric: Counter | Gauge | Histogram;
+}
+
+export interface PromMetricsOptions {
+  /** Version of the connector, for `build_info`. */
+  readonly version: string;
+  /** Node's own metrics too (default true). They cost a GC observer and an event-loop monitor for the life of the process. */
+  readonly nodeMetrics?: boolean;
+}
+
+/**
+ * The core port over prom-client, with a registry of its own. A name, a label or an operation that metric-list.ts does not
+ * have is a mistake in the code, so it throws (TypeError) rather than make a series nobody knows.
+ */
+export class PromMetrics implements Metrics {
+  readonly #registry = new Registry();
+  readonly #series = new Map<string, Series>();
+
+  constructor(options: PromMetricsOptions) {
+    for (const [name, definition] of Object.entries<MetricDefinition>(METRICS)) {
+      this.#series.set(name, { definition, metric: create(name, definition, this.#registry) });
+    }
+    if (options.nodeMetrics !== false) collectDefaultMetrics({ register: this.#registry });
+    this.set('build_info', { version: options.version, node: process.version }, 1);
+  }
+
+  count(name: string, labels: Labels, by = 1): void {
+    const metric = this.#find('counter', name, labels);
+    if (!(by >= 0 && by < Number.POSITIVE_INFINITY))
+      throw new TypeError(`metric ${name}: a counter cannot be increased by ${by}`);
+    (metric as Counter).inc(labels, by);
+  }
+
+  set(name: string, labels: Labels, value: number): void {
+    const metric = this.#find('gauge', name, labels);
+    if (!Number.isFinite(value)) throw new TypeError(`metric ${name}: ${value} is not a finite number`);
+    (metric as Gauge).set(labels, value);
+  }
+
+  remove(name: string, labels: Labels): void {
+    (this.#find('gauge', name, labels) as Gauge).remove(labels);
+  }
+
+  observe(name: string, labels: Labels, value: number): void {
+    const metric = this.#find('histogram', name, labels);
+    if (!Number.isFinite(value)) throw new TypeError(`metric ${name}: ${value} is not a finite number`);
+    (metric as Histogram).observe(labels, value);
+  }
+
+  /** Content-Type of `render`: the Prometheus text format. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** All series as Prometheus reads them. */
+  render(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #find(kind: Kind, name: string, labels: Labels): Series['metric'] {
+    const series = this.#series.get(name);
+    if (series === undefined) throw new TypeError(`metric ${name} is not in metric-list.ts`);
+    const { definition } = series;
+    if (definition.kind !== kind) throw new TypeError(`metric ${name} is a ${definition.kind}, not a ${kind}`);
+    let given = 0;
+    for (const label in labels) {
+      given++;
+      if (!(definition.labels as readonly string[]).includes(label)) throw new TypeError(`metric ${name} has no label ${label}`);
+    }
+    if (given !== definition.labels.length) {
+      throw new TypeError(
+        `metric ${name} needs the labels {${definition.labels.join(', ')}}, got {${Object.keys(labels).join(', ')}}`,
+      );
+    }
+    return series.metric;
+  }
+}
+
+function create(name: string, definition: MetricDefinition, registry: Registry): Series['metric'] {
+  const common = {
+    name: METRIC_PREFIX + name,
+    help: definition.help,
+    labelNames: [...definition.labels],
+    registers: [registry],
+  };
+  if (definition.kind === 'counter') return new Counter(common);
+  if (definition.kind === 'gauge') return new Gauge(common);
+  return new Histogram({ ...common, ...(definition.buckets ? { buckets: [...definition.buckets] } : {}) });
+}

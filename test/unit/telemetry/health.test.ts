@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { Health } from '../../../src/telemetry/health.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
+
+describe('liveness', () => {
+  let nowMs: number;
+  let health: Health;
+  beforeEach(() => {
+    nowMs = 1_000;
+    health = new Health({ stuckAfterMs: 30_000, now: () => nowMs });
+  });
+
+  it('holds before any loop is known', () => {
+    assert.deepEqual(health.liveness(), { ok: true, loops: [] });
+  });
+
+  it('holds up to the threshold after the last progress, and fails beyond it', () => {
+    health.beat('intake');
+    nowMs += 30_000;
+    assert.equal(health.liveness().ok, true);
+    nowMs += 1;
+    assert.deepEqual(health.liveness(), { ok: false, loops: [{ name: 'intake', state: 'stuck', seconds: 30.001 }] });
+  });
+
+  it('recovers with the next progress', () => {
+    health.beat('intake');
+    nowMs += 60_000;
+    assert.equal(health.liveness().ok, false);
+    health.beat('intake');
+    assert.deepEqual(health.liveness(), { ok: true, loops: [{ name: 'intake', state: 'running', seconds: 0 }] });
+  });
+
+  it('holds for as long as a loop says that it waits, and shows since when and for what', () => {
+    health.beat('intake');
+    nowMs += 5_000;
+    health.waiting('intake', 'broker unreachable');
+    nowMs += 86_400_000;
+    health.waiting('intake', 'broker unreachable');
+    assert.deepEqual(health.liveness(), {
+      ok: true,
+      loops: [{ name: 'intake', state: 'waiting', seconds: 86_400, reason: 'broker unreachable' }],
+    });
+  });
+
+  it('starts a new wait when the reason changes', () => {
+    health.waiting('intake', 'broker unreachable');
+    nowMs += 9_000;
+    health.waiting('intake', 'memory budget is taken');
+    assert.deepEqual(health.liveness().loops, [
+      { name: 'intake', state: 'waiting', seconds: 0, reason: 'memory budget is taken' },
+    ]);
+  });
+
+  it('fails when a wait that bounded itself is overdue by the threshold', () => {
+    health.waiting('tracker', 'next poll', 15_000);
+    nowMs += 45_000;
+    assert.equal(health.liveness().ok, true);
+    nowMs += 1;
+    assert.equal(health.liveness().loops[0]?.state, 'stuck');
+  });
+
+  it('lets a bounded wait be renewed', () => {
+    health.waiting('tracker', 'next poll', 15_000);
+    nowMs += 40_000;
+    health.waiting('tracker', 'next poll', 15_000);
+    nowMs += 40_000;
+    assert.equal(health.liveness().ok, true);
+  });
+
+  it('fails for one stuck loop among healthy ones, and forgets a loop that ended', () => {
+    health.beat('a');
+    health.beat('b');
+    nowMs += 31_000;
+    health.beat('b');
+    assert.deepEqual(
+      health.liveness().loops.map(({ name, state }) => [name, state]),
+      [
+        ['a', 'stuck'],
+        ['b', 'running'],
+      ],
+    );
+    health.ended('a');
+    assert.equal(health.liveness().ok, true);
+  });
+});
+
+describe('readiness', () => {
+  it('does not hold before anything was reported', () => {
+    assert.deepEqual(new Health({ stuckAfterMs: 1 }).readiness(), {
+      ok: false,
+      conditions: [{ name: 'started', ready: false, reason: 'still starting' }],
+    });
+  });
+
+  it('holds when every condition holds, and otherwise names each with its reason', () => {
+    const health = new Health({ stuckAfterMs: 1 });
+    health.notReady('kafka', 'no broker answers');
+    health.ready('service');
+    assert.deepEqual(health.readiness(), {
+      ok: false,
+      conditions: [
+        { name: 'kafka', ready: false, reason: 'no broker answers' },
+        { name: 'service', ready: true },
+      ],
+    });
+    health.ready('kafka');
+    assert.equal(health.readiness().ok, true);
+    health.notReady('service', '401');
+    assert.equal(health.readiness().ok, false);
+    health.withdraw('service');
+    assert.equal(health.readiness().ok, true);
+  });
+});
+
+describe('health in the metrics', () => {
+  it('counts loops by state and takes away conditions that no longer count', async () => {
+    let nowMs = 0;
+    const health = new Health({ stuckAfterMs: 1_000, now: () => nowMs });
+    const metrics = new PromMetrics({ version: '0', nodeMetrics: false });
+    health.publish(metrics);
+    assert.match(await metrics.render(), /content_review_ready\{condition="started"\} 0/);
+    health.beat('a');
+    health.waiting('b', 'x');
+    health.ready('kafka');
+    nowMs = 2_000;
+    health.publish(metrics);
+    const text = await metrics.render();
+    assert.match(text, /content_review_loops\{state="running"\} 0/);
+    assert.match(text, /content_review_loops\{state="waiting"\} 1/);
+    assert.match(text, /content_review_loops\{state="stuck"\} 1/);
+    assert.match(text, /content_review_ready\{condition="kafka"\} 1/);
+    assert.doesNotMatch(text, /condition="started"/);
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { metricsPage } from '../../../dev/docs/metrics-page.ts';
+import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics.ts';
+
+const LIST = Object.entries<MetricDefinition>(METRICS);
+
+function newMetrics(): PromMetrics {
+  return new PromMetrics({ version: '1.2.3', nodeMetrics: false });
+}
+
+function anyLabels(definition: MetricDefinition): Record<string, string> {
+  return Object.fromEntries(definition.labels.map((label) => [label, 'x']));
+}
+
+describe('metric list', () => {
+  it('follows the naming rules of Prometheus: _total for counters only, base units, snake case', () => {
+    for (const [name, { kind }] of LIST) {
+      assert.match(name, /^[a-z][a-z0-9_]*$/);
+      assert.equal(name.endsWith('_total'), kind === 'counter', name);
+      assert.doesNotMatch(name, /_(ms|millis|milliseconds|minutes|kb|mb|mib)(_|$)/, name);
+    }
+  });
+
+  it('gives every histogram ascending buckets of its own, and buckets to nothing else', () => {
+    for (const [name, { kind, buckets }] of LIST) {
+      assert.equal(buckets !== undefined, kind === 'histogram', name);
+      for (let i = 1; i < (buckets?.length ?? 0); i++) assert.ok((buckets?.[i] ?? 0) > (buckets?.[i - 1] ?? 0), name);
+    }
+  });
+
+  it('explains every label that is used, and no other', () => {
+    assert.deepEqual(new Set(LIST.flatMap(([, { labels }]) => labels)), new Set(Object.keys(LABELS)));
+  });
+
+  it('covers stages from 5 ms to 24 h', () => {
+    assert.equal(METRICS.stage_duration_seconds.buckets[0], 0.005);
+    assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
+  });
+
+  it('is what docs/metrics.md says (run `node dev/docs/generate.ts` when this fails)', async () => {
+    assert.equal(await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8'), metricsPage());
+  });
+});
+
+describe('prometheus metrics', () => {
+  it('exposes every listed metric under the prefix with its type and help, and nothing that is not listed', async () => {
+    const text = await newMetrics().render();
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
+    assert.deepEqual(new Map(types as [string, string][]), new Map(LIST.map(([name, { kind }]) => [METRIC_PREFIX + name, kind])));
+    for (const [name, { help }] of LIST) assert.ok(text.includes(`# HELP ${METRIC_PREFIX}${name} ${help}\n`), name);
+  });
+
+  it('takes a value for every listed metric with exactly its labels', async () => {
+    const metrics = newMetrics();
+    for (const [name, definition] of LIST) {
+      if (definition.kind === 'counter') metrics.count(name, anyLabels(definition), 2);
+      else if (definition.kind === 'gauge') metrics.set(name, anyLabels(definition), 2);
+      else metrics.observe(name, anyLabels(definition), 2);
+    }
+    const text = await metrics.render();
+    for (const [name, { kind, labels }] of LIST) {
+      const series = labels.map((label) => `${label}="x"`).join(',');
+      const line = `${METRIC_PREFIX}${name}${kind === 'histogram' ? '_sum' : ''}${series === '' ? '' : `{${series}}`} 2`;
+      assert.ok(text.split('\n').includes(line), line);
+    }
+  });
+
+  it('adds to counters, sets and removes gauges', async () => {
+    const metrics = newMetrics();
+    metrics.count('decisions_total', { pipeline: 'p', status: 'SUCCESS' });
+    metrics.count('decisions_total', { pipeline: 'p', status: 'SUCCESS' }, 4);
+    metrics.set('shards_paused', { pipeline: 'p', reason: 'memory' }, 1);
+    metrics.set('shards_paused', { pipeline: 'p', reason: 'span' }, 1);
+    metrics.remove('shards_paused', { pipeline: 'p', reason: 'memory' });
+    const text = await metrics.render();
+    assert.match(text, /decisions_total\{pipeline="p",status="SUCCESS"\} 5/);
+    assert.match(text, /shards_paused\{pipeline="p",reason="span"\} 1/);
+    assert.doesNotMatch(text, /reason="memory"/);
+  });
+
+  it('refuses a name, a kind, a label or a number that is not right', () => {
+    const metrics = newMetrics();
+    assert.throws(() => metrics.count('decision_total', {}), /decision_total is not in metric-list/);
+    assert.throws(() => metrics.count('toString', {}), /not in metric-list/);
+    assert.throws(() => metrics.set('decisions_total', { pipeline: 'p', status: 's' }, 1), /is a counter, not a gauge/);
+    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p', type: 't' }), /has no label type/);
+    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p' }), /needs the labels \{pipeline, status\}/);
+    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p', status: 's' }, -1), /cannot be increased by -1/);
+    assert.throws(
+      () => metrics.count('decisions_total', { pipeline: 'p', status: 's' }, Number.NaN),
+      /cannot be increased by NaN/,
+    );
+    assert.throws(() => metrics.set('memory_used_bytes', {}, Number.NaN), /not a finite number/);
+    assert.throws(() => metrics.observe('batch_rows', { pipeline: 'p' }, Number.POSITIVE_INFINITY), /not a finite number/);
+    assert.throws(() => metrics.remove('batch_rows', { pipeline: 'p' }), /is a histogram, not a gauge/);
+  });
+
+  it('says what runs, and adds the metrics of Node under their usual names', async () => {
+    const text = await new PromMetrics({ version: '1.2.3' }).render();
+    assert.ok(text.includes(`content_review_build_info{version="1.2.3",node="${process.version}"} 1`));
+    assert.match(text, /^process_cpu_seconds_total /m);
+    assert.match(text, /^nodejs_heap_size_used_bytes /m);
+  });
+
+  it('keeps processes apart: two instances share no series', async () => {
+    const [one, two] = [newMetrics(), newMetrics()];
+    one.set('memory_used_bytes', {}, 7);
+    assert.match(await two.render(), /content_review_memory_used_bytes 0/);
+  });
+});
