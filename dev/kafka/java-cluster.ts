@@ -1,0 +1,229 @@
+/** A cluster of Java processes on this machine. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
+import { javaArguments, runJava } from './java.ts';
+import type { KafkaOptions, LocalKafka } from './local-kafka.ts';
+import { freePorts, isFree } from './ports.ts';
+import { untilReady, WrongCluster } from './ready.ts';
+import { type Node, propertiesFile, serverProperties } from './server-properties.ts';
+
+/** Longest start or restart, ms: ten times what a busy two-core machine needs. */
+const START_MS = 60_000;
+/** How often ports are chosen anew when somebody takes one before the broker does. */
+const PORT_CHOICES = 5;
+const BROKER_HEAP_MIB = 512;
+const TOOL_HEAP_MIB = 128;
+/** Lines of a broker's log shown when it does not start. */
+const LOG_TAIL = 25;
+
+interface Broker {
+  readonly node: Node;
+  readonly directory: string;
+  readonly configFile: string;
+  readonly logFile: string;
+  process?: Kept;
+}
+
+class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+}
+
+export interface JavaKafka {
+  readonly java: string;
+  readonly jars: string;
+}
+
+export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions): Promise<LocalKafka> {
+  const count = options.brokers ?? 1;
+  for (let choice = 1; ; choice++) {
+    const directory = await keepDirectory(path.join(tmpdir(), `local-kafka-${randomUUID()}`));
+    const cluster = new JavaCluster(kafka, options, directory, await chooseNodes(count, options.port));
+    try {
+      await cluster.start();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      const taken = error instanceof PortTaken || error instanceof WrongCluster;
+      if (taken && options.port !== undefined) {
+        throw new Error(`port ${options.port} or one after it is in use: choose another, or none`, { cause: error });
+      }
+      if (!taken || choice === PORT_CHOICES) throw error;
+    }
+  }
+}
+
+async function chooseNodes(count: number, firstPort: number | undefined): Promise<Node[]> {
+  const ports = await freePorts(count * 2);
+  if (firstPort !== undefined) {
+    for (let index = 0; index < count; index++) {
+      if (!(await isFree(firstPort + index))) throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
+      ports[index] = firstPort + index;
+    }
+  }
+  return Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    port: ports[index] as number,
+    controllerPort: ports[count + index] as number,
+  }));
+}
+
+class JavaCluster implements LocalKafka {
+  readonly brokers: string[];
+  readonly dataDir: string;
+  readonly description: string;
+  readonly #kafka: JavaKafka;
+  readonly #options: KafkaOptions;
+  readonly #directory: KeptDirectory;
+  readonly #brokers: readonly Broker[];
+  readonly #clusterId = randomClusterId();
+  #stopped = false;
+
+  constructor(kafka: JavaKafka, options: KafkaOptions, directory: KeptDirectory, nodes: readonly Node[]) {
+    this.#kafka = kafka;
+    this.#options = options;
+    this.#directory = directory;
+    this.dataDir = directory.path;
+    this.brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    this.description = `Apache Kafka on Java (${nodes.length} ${nodes.length === 1 ? 'broker' : 'brokers'})`;
+    this.#brokers = nodes.map((node) => {
+      const home = path.join(directory.path, `broker-${node.id}`);
+      return {
+        node,
+        directory: home,
+        configFile: path.join(home, 'server.properties'),
+        logFile: path.join(home, 'server.log'),
+      };
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#options.onProgress?.('formatting the data directory');
+    await mkdir(this.#temporary, { recursive: true });
+    await Promise.all(this.#brokers.map((broker) => this.#format(broker)));
+    this.#options.onProgress?.(`starting ${this.#brokers.length === 1 ? 'the broker' : `${this.#brokers.length} brokers`}`);
+    await Promise.all(this.#brokers.map((broker) => this.#launch(broker)));
+    await this.#ready();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#brokers.map(({ process }) => process?.stop(0)));
+    await this.#directory.remove();
+  }
+
+  async kill(index: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const running = this.#running(index);
+    running.kill(signal);
+    if (signal === 'SIGKILL' || signal === 'SIGTERM') await running.exited;
+  }
+
+  async restart(index: number): Promise<void> {
+    const broker = this.#broker(index);
+    if (broker.process?.exit === undefined) await broker.process?.stop(30_000);
+    await this.#launch(broker);
+    await this.#ready();
+  }
+
+  pid(index: number): number {
+    return this.#running(index).pid;
+  }
+
+  tool(className: string, args: readonly string[]): Promise<string> {
+    const { java, jars } = this.#kafka;
+    return runJava(java, {
+      className,
+      args,
+      jars,
+      temporary: this.#temporary,
+      maxHeapMiB: TOOL_HEAP_MIB,
+      logLevel: 'error',
+    });
+  }
+
+  get #temporary(): string {
+    return path.join(this.dataDir, 'tmp');
+  }
+
+  #broker(index: number): Broker {
+    const broker = this.#brokers[index];
+    if (broker === undefined)
+      throw new RangeError(`there is no broker ${index}: this cluster has ${this.#brokers.length}, counted from 0`);
+    if (this.#stopped) throw new Error('this cluster is stopped');
+    return broker;
+  }
+
+  #running(index: number): Kept {
+    const { process } = this.#broker(index);
+    if (process === undefined || process.exit !== undefined) throw new Error(`broker ${index} is not running`);
+    return process;
+  }
+
+  async #format({ node, directory, configFile }: Broker): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    const nodes = this.#brokers.map((broker) => broker.node);
+    const places = { bindHost: '127.0.0.1', dataDir: path.join(directory, 'data') };
+    await writeFile(configFile, propertiesFile(serverProperties(node, nodes, places, this.#options.properties)));
+    await this.tool('kafka.tools.StorageTool', ['format', '--cluster-id', this.#clusterId, '--config', configFile]);
+  }
+
+  async #launch(broker: Broker): Promise<void> {
+    const { java, jars } = this.#kafka;
+    broker.process = await spawnKept({
+      command: java,
+      args: javaArguments({
+        className: 'kafka.Kafka',
+        args: [broker.configFile],
+        jars,
+        temporary: this.#temporary,
+        maxHeapMiB: BROKER_HEAP_MIB,
+        logLevel: 'warn',
+      }),
+      cwd: broker.directory,
+      logFile: broker.logFile,
+    });
+  }
+
+  async #ready(): Promise<void> {
+    const ended = new AbortController();
+    const running = this.#brokers.filter(({ process }) => process !== undefined && process.exit === undefined);
+    for (const broker of running) void broker.process?.exited.then(() => ended.abort(broker));
+    try {
+      await untilReady({
+        brokers: running.map(({ node }) => `127.0.0.1:${node.port}`),
+        count: running.length,
+        clusterId: this.#clusterId,
+        deadlineMs: Date.now() + START_MS,
+        signal: ended.signal,
+      });
+    } catch (error) {
+      const culprit = ended.signal.aborted ? (ended.signal.reason as Broker) : (running[0] as Broker);
+      if (error instanceof WrongCluster) throw error;
+      throw await startFailure(culprit, error);
+    }
+  }
+}
+
+async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
+  const log = await readFile(broker.logFile, 'utf8').catch(() => '');
+  if (/address already in use|failed to bind/i.test(log) && broker.process?.exit !== undefined) {
+    return new PortTaken(`port ${broker.node.port} or ${broker.node.controllerPort} was taken by another process`);
+  }
+  const { exit } = broker.process ?? {};
+  const how =
+    exit === undefined
+      ? `is not ready after ${START_MS / 1_000} s (${cause instanceof Error ? cause.message : String(cause)})`
+      : `ended with ${exit.signal ?? `code ${exit.code}`}`;
+  const tail = log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n');
+  return new Error(`Kafka broker ${broker.node.id} ${how}. The end of its log:\n${tail === '' ? '(empty)' : tail}`, { cause });
+}
+
+/** A Kafka Uuid: 16 bytes in base64url, which must not begin with a dash (it would look like an option). */
+function randomClusterId(): string {
+  for (;;) {
+    const id = randomBytes(16).toString('base64url');
+    if (!id.startsWith('-')) return id;
+  }
+}

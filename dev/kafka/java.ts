@@ -1,0 +1,98 @@
+/** Finding Java and Maven, and starting programs from Kafka's jars. */
+import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+/** Kafka 4's broker needs it. */
+const OLDEST_JAVA = 17;
+
+export interface Missing {
+  /** Why it cannot be used, for the message that names all the ways. */
+  readonly missing: string;
+}
+
+/** The `java` to use: that of JAVA_HOME, or the first on PATH. */
+export async function findJava(): Promise<{ readonly java: string } | Missing> {
+  const home = process.env.JAVA_HOME;
+  const candidates = [...(home === undefined || home === '' ? [] : [path.join(home, 'bin', 'java')]), 'java'];
+  let missing = 'java was not found';
+  for (const java of candidates) {
+    try {
+      // `java -version` prints to standard error: openjdk version "17.0.15" 2025-04-15
+      const { stderr } = await execute(java, ['-version']);
+      const version = /version "(?:1\.)?(\d+)/.exec(stderr)?.[1];
+      if (Number(version) >= OLDEST_JAVA) return { java };
+      missing = `${java} is version ${version ?? 'unknown'}`;
+    } catch {
+      // Not there, or cannot run: the next candidate.
+    }
+  }
+  return { missing };
+}
+
+/** The `mvn` on PATH, found without running it: that costs most of a second. */
+export async function findMaven(): Promise<{ readonly mvn: string } | Missing> {
+  for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
+    if (directory === '') continue;
+    const mvn = path.join(directory, 'mvn');
+    if (
+      await access(mvn, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return { mvn };
+  }
+  return { missing: 'mvn was not found' };
+}
+
+export interface JavaProgram {
+  readonly className: string;
+  readonly args: readonly string[];
+  /** Directory with Kafka's jars. */
+  readonly jars: string;
+  /** Where native libraries are unpacked: a killed JVM leaves them behind. */
+  readonly temporary: string;
+  readonly maxHeapMiB: number;
+  readonly logLevel: 'warn' | 'error';
+}
+
+/** Arguments of `java` for a program that starts fast and leaves nothing outside its own directory. */
+export function javaArguments({ className, args, jars, temporary, maxHeapMiB, logLevel }: JavaProgram): string[] {
+  return [
+    `-Xmx${maxHeapMiB}m`,
+    '-XX:TieredStopAtLevel=1',
+    // Else a file in /tmp/hsperfdata_<user>, which stays when the JVM is killed.
+    '-XX:-UsePerfData',
+    `-Djava.io.tmpdir=${temporary}`,
+    '-Djava.awt.headless=true',
+    `-Dorg.slf4j.simpleLogger.defaultLogLevel=${logLevel}`,
+    '-Dorg.slf4j.simpleLogger.showDateTime=true',
+    '-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS',
+    '-cp',
+    path.join(jars, '*'),
+    className,
+    ...args,
+  ];
+}
+
+/**
+ * Runs a program to its end.
+ * @returns its standard output.
+ * @throws Error with both outputs when it fails.
+ */
+export async function runJava(java: string, program: JavaProgram, signal?: AbortSignal): Promise<string> {
+  try {
+    const { stdout } = await execute(java, javaArguments(program), {
+      maxBuffer: 64 * 1024 * 1024,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '', code } = error as { stdout?: string; stderr?: string; code?: number | string };
+    throw new Error(`${program.className} failed (${code ?? 'killed'}):\n${stdout}${stderr}`.trimEnd(), { cause: error });
+  }
+}

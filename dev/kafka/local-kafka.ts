@@ -1,0 +1,38 @@
+/** What `startKafka` gives, whichever way the cluster runs. */
+
+export interface KafkaOptions {
+  /** Brokers, each also a controller; three replicate everything with min.insync.replicas=2. Default 1. */
+  readonly brokers?: 1 | 3;
+  /** Port of the first broker; the others follow it. Default: free ones. */
+  readonly port?: number;
+  /** Broker settings by Kafka's names, over those of server-properties.ts. */
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Told what is being done, one short sentence at a time. */
+  readonly onProgress?: (message: string) => void;
+}
+
+export interface LocalKafka {
+  /** `host:port` of every broker. */
+  readonly brokers: string[];
+  /** How it runs, in words: for messages. */
+  readonly description: string;
+  /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */
+  readonly dataDir: string | undefined;
+  /** Ends every broker at once and removes all data. An existing cluster (KAFKA_BROKERS) is left alone. Repeatable. */
+  stop(): Promise<void>;
+  /**
+   * Sends a signal to one broker (from 0). After SIGKILL (the default) or SIGTERM it resolves when the process is gone;
+   * SIGSTOP and SIGCONT resolve at once.
+   */
+  kill(index: number, signal?: NodeJS.Signals): Promise<void>;
+  /** Starts a broker again on its port and data (stops it first when it runs). Resolves when it leads and follows again, and coordinators answer. */
+  restart(index: number): Promise<void>;
+  /** Process id of a running broker. */
+  pid(index: number): number;
+  /**
+   * Runs one of Kafka's own command line programs, such as `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`, to its end.
+   * @returns its standard output.
+   * @throws Error with all its output when it fails.
+   */
+  tool(className: string, args: readonly string[]): Promise<string>;
+}

@@ -1,0 +1,122 @@
+/** Waiting until a cluster really serves, not merely listens: members, coordinators, replicas. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
+import { INTERNAL_PARTITIONS } from './server-properties.ts';
+
+const RETRY_MS = 25;
+/** kafkajs refuses a transactional producer without retries. */
+const TRANSACTIONAL_RETRY = { retries: 1, initialRetryTime: RETRY_MS };
+
+export interface ReadyWait {
+  readonly brokers: readonly string[];
+  /** How many brokers must have joined. */
+  readonly count: number;
+  /** Another id means that another cluster has one of our ports. */
+  readonly clusterId?: string;
+  readonly deadlineMs: number;
+  /** Aborted when a broker ends: there is nothing more to wait for. */
+  readonly signal: AbortSignal;
+}
+
+/** The cluster at our address is somebody else's. */
+export class WrongCluster extends Error {
+  override readonly name = 'WrongCluster';
+}
+
+/**
+ * Resolves when every broker is a member, every partition of `__consumer_offsets` and `__transaction_state` exists and has a
+ * coordinator that has loaded it (a fresh broker answers COORDINATOR_LOAD_IN_PROGRESS for a while), and no replica that a
+ * living broker should hold lags behind.
+ * @throws Error that tells what was missing when the deadline came; the signal's reason when aborted.
+ */
+export async function untilReady(wait: ReadyWait): Promise<void> {
+  const kafka = quietClient(wait.brokers);
+  const admin = kafka.admin();
+  try {
+    await persist(wait, 'the brokers do not answer', () => admin.connect());
+    await persist(wait, 'not all brokers have joined', async () => {
+      const { brokers, clusterId } = await admin.describeCluster();
+      if (wait.clusterId !== undefined && clusterId !== wait.clusterId) throw new WrongCluster(`cluster ${clusterId}`);
+      if (brokers.length < wait.count) throw new Error(`${brokers.length} of ${wait.count}`);
+    });
+    const keys = keysOfEveryPartition();
+    await persist(wait, 'the group coordinators are not ready', () =>
+      Promise.all(keys.map((groupId) => admin.fetchOffsets({ groupId, topics: [] }))),
+    );
+    await Promise.all(
+      keys.map((id) => persist(wait, 'the transaction coordinators are not ready', () => touchTransactions(kafka, id))),
+    );
+    await persist(wait, 'replicas lag behind', () => replicasInSync(admin));
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+function quietClient(brokers: readonly string[]): Kafka {
+  return new Kafka({
+    clientId: 'local-kafka',
+    brokers: [...brokers],
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: 1_000,
+    requestTimeout: 5_000,
+    // The loop below is the only one that retries.
+    retry: { retries: 0 },
+  });
+}
+
+/** Asks for a producer id, which needs the coordinator of this id, and uses it for nothing. */
+async function touchTransactions(kafka: Kafka, transactionalId: string): Promise<void> {
+  const producer = kafka.producer({ transactionalId, maxInFlightRequests: 1, idempotent: true, retry: TRANSACTIONAL_RETRY });
+  try {
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.abort();
+  } finally {
+    await producer.disconnect().catch(() => undefined);
+  }
+}
+
+async function replicasInSync(admin: Admin): Promise<void> {
+  const living = new Set((await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId));
+  for (const { name, partitions } of (await admin.fetchTopicMetadata()).topics) {
+    for (const { partitionId, leader, replicas, isr } of partitions) {
+      const behind = replicas.filter((id) => living.has(id) && !isr.includes(id));
+      if (leader < 0 || behind.length > 0) throw new Error(`${name}-${partitionId}: leader ${leader}, behind ${behind.join()}`);
+    }
+  }
+}
+
+/** Repeats until it works, the deadline passes, or the signal says that it never will. */
+async function persist<T>({ deadlineMs, signal }: ReadyWait, waitingFor: string, attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof WrongCluster) throw error;
+      if (Date.now() > deadlineMs) {
+        throw new Error(`${waitingFor}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+/** One key per partition of an internal topic: together they touch every coordinator. */
+function keysOfEveryPartition(): string[] {
+  const keys = new Map<number, string>();
+  while (keys.size < INTERNAL_PARTITIONS) {
+    const key = `local-kafka-ready-${randomUUID()}`;
+    keys.set(coordinatorPartition(key), key);
+  }
+  return [...keys.values()];
+}
+
+/** As the broker chooses it: the absolute value of Java's String.hashCode, modulo the number of partitions. */
+function coordinatorPartition(key: string): number {
+  let hash = 0;
+  for (let index = 0; index < key.length; index++) hash = (Math.imul(hash, 31) + key.charCodeAt(index)) | 0;
+  return (hash === -(2 ** 31) ? 0 : Math.abs(hash)) % INTERNAL_PARTITIONS;
+}
