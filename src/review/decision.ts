@@ -1,0 +1,120 @@
+/**
+ * The decision record (DESIGN 5, contracts/decision.schema.json). Rendered once per item (hot path), so the JSON text is
+ * put together from parts that are JSON already.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { JobContext } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem, OutgoingRecord, RecordHeaders, SourceCoordinate } from '../core/record.ts';
+import type { Labels } from './labels.ts';
+
+/** Carries the event id, for consumers that dedupe. Replaces a source header of this name. */
+export const EVENT_ID_HEADER = 'event-id';
+
+export interface DecisionOptions {
+  /** The source topic. */
+  readonly topic: string;
+  /** Whether decisions repeat the content. */
+  readonly includeContent: boolean;
+}
+
+/** Where a decision comes from: a result row's reference, or an item. */
+export interface DecisionSource extends SourceCoordinate {
+  readonly timestampMs: number;
+  readonly key: Buffer | string | null;
+  readonly headers: RecordHeaders | undefined;
+  readonly replay: number;
+}
+
+export interface DecisionFacts {
+  readonly status: 'SUCCESS' | 'ERROR';
+  /** Status as the service spelled it, when it is none of the two. */
+  readonly serviceStatus: string | undefined;
+  readonly result: string | undefined;
+  readonly expected: string | undefined;
+  readonly labels: Labels;
+  /** JSON text of an object. */
+  readonly metadata: string;
+  readonly content: string | undefined;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+}
+
+export interface DecisionRenderer {
+  render(source: DecisionSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
+  /** The decision of an item that got no result row. */
+  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
+}
+
+const NO_LABELS: Labels = { json: '[]', raw: undefined };
+
+/** `<topic>-<partition>-<offset>`, and `#<replay>` after a reset of the group. Stable over every retry. */
+export function eventId(topic: string, source: SourceCoordinate & { readonly replay: number }): string {
+  const id = `${topic}-${source.partition}-${source.offset}`;
+  return source.replay === 0 ? id : `${id}#${source.replay}`;
+}
+
+/** Builds the renderer of one pipeline's decisions. */
+export function createDecisionRenderer({ topic, includeContent }: DecisionOptions): DecisionRenderer {
+  const topicJson = JSON.stringify(topic);
+  // What is the same for all decisions of one chunk.
+  let lastJob: JobContext | undefined;
+  let batch = '';
+  let tail = '';
+
+  function render(source: DecisionSource, facts: DecisionFacts, job: JobContext): OutgoingRecord {
+    if (job !== lastJob) {
+      lastJob = job;
+      const id = job.remoteId === '' ? null : job.remoteId;
+      batch = `,"batch":${JSON.stringify({ id, type: job.type, attempt: job.attempt })},"source":{"topic":${topicJson},"partition":`;
+      tail = `},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`;
+    }
+    const { partition, offset, key } = source;
+    const id = eventId(topic, source);
+    const { labels } = facts;
+    const value =
+      `{"id":${JSON.stringify(id)},"status":"${facts.status}"` +
+      (facts.serviceStatus === undefined ? '' : `,"service_status":${JSON.stringify(facts.serviceStatus)}`) +
+      `,"result":${jsonOrNull(facts.result)},"expected_result":${jsonOrNull(facts.expected)},"labels":${labels.json}` +
+      (labels.raw === undefined ? '' : `,"labels_raw":${JSON.stringify(labels.raw)}`) +
+      `,"metadata":${facts.metadata}` +
+      (includeContent && facts.content !== undefined ? `,"content":${JSON.stringify(facts.content)}` : '') +
+      `,"error":${facts.error === undefined ? 'null' : JSON.stringify(facts.error)}` +
+      `${batch}${partition},"offset":${offset},"key":${keyJson(key)}` +
+      `,"timestamp":${source.timestampMs < 0 ? 'null' : `"${new Date(source.timestampMs).toISOString()}"`}${tail}`;
+    const headers = source.headers === undefined ? { [EVENT_ID_HEADER]: id } : withHeader(source.headers, EVENT_ID_HEADER, id);
+    return { key, value, headers };
+  }
+
+  return {
+    render,
+    failure(item, error, job) {
+      const facts: DecisionFacts = {
+        status: 'ERROR',
+        serviceStatus: undefined,
+        result: undefined,
+        expected: item.expected,
+        labels: NO_LABELS,
+        metadata: JSON.stringify(item.metadata),
+        content: item.content,
+        error: { code: error.code, message: error.message },
+      };
+      return render(item, facts, job);
+    },
+  };
+}
+
+function jsonOrNull(text: string | undefined): string {
+  return text === undefined ? 'null' : JSON.stringify(text);
+}
+
+/** A key that is not text is given as base64, and says so. */
+function keyJson(key: Buffer | string | null): string {
+  if (key === null) return 'null';
+  if (typeof key === 'string') return JSON.stringify(key);
+  if (isUtf8(key)) return JSON.stringify(key.toString('utf8'));
+  return `"${key.toString('base64')}","key_encoding":"base64"`;
+}
+
+/** A copy with one header more; a header may have any name, so no plain assignment. */
+function withHeader(headers: RecordHeaders, name: string, value: string): RecordHeaders {
+  return Object.fromEntries([...Object.entries(headers), [name, value]]);
+}

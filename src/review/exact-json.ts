@@ -1,0 +1,59 @@
+/**
+ * JSON whose numbers keep their digits.
+ *
+ * `JSON.parse` reads every number as a double: 12345678901234567890, 1e400 or 0.1000000000000000055 come back as
+ * something else. Metadata must come back deep-equal, also for a reader with 64-bit integers or decimals, so such
+ * numbers are kept as their source text (`JSON.rawJSON`), which `JSON.stringify` writes out again unchanged.
+ * The fast path stays a plain `JSON.parse`: the slow one is taken only for a text that has such a number.
+ */
+
+/** The part of ECMAScript's "JSON.parse source text access" that TypeScript's libraries do not declare yet. */
+interface SourceTextJson {
+  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): boolean;
+}
+const sourceTextJson = JSON as unknown as SourceTextJson;
+
+/**
+ * Literals that a double might not give back: 16 characters or more, a three-digit exponent, or a negative zero. What
+ * comes before them keeps most digits inside words (ids, hashes) from matching.
+ */
+const SUSPECT = /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
+
+/** Whether a plain `JSON.parse` of this text might change a number. May say yes in vain, never no in vain. */
+export function mayLoseDigits(text: string): boolean {
+  SUSPECT.lastIndex = 0;
+  for (let match = SUSPECT.exec(text); match !== null; match = SUSPECT.exec(text)) {
+    const literal = match[1] ?? '';
+    if (String(Number(literal)) !== literal) return true;
+  }
+  return false;
+}
+
+/** `JSON.parse`, but a number that a double would print differently stays as its source text. @throws SyntaxError */
+export function parseKeepingDigits(text: string): unknown {
+  return sourceTextJson.parse(text, (_key, value, context) =>
+    typeof value === 'number' && context.source !== undefined && String(value) !== context.source
+      ? sourceTextJson.rawJSON(context.source)
+      : value,
+  );
+}
+
+/** Whether a value stands for a number that kept its digits. */
+export function isKeptNumber(value: unknown): boolean {
+  return sourceTextJson.isRawJSON(value);
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** Whether a text is one JSON value. Numbers and literals, the common ones, are not parsed. */
+export function isJsonText(text: string): boolean {
+  if (NUMBER.test(text) || text === 'true' || text === 'false' || text === 'null') return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+/** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
+import type { PipelineKind, RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import type { Decoded, SourceRecord } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
+import { problemWithReferenceColumn } from './column-names.ts';
+import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
+import { readResults } from './csv-results.ts';
+import { encodeCsv } from './csv-upload.ts';
+import { createDecisionRenderer } from './decision.ts';
+import { createDecoder } from './decode.ts';
+import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
+import type { ResultNotice } from './result-row.ts';
+import type { BatchState, ReviewService } from './review-service.ts';
+
+export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOptions> {
+  /** The source topic, part of every decision. */
+  readonly topic: string;
+  /** Whether decisions repeat the content. Default false. */
+  readonly includeContent?: boolean;
+  /** Largest row of a result file, in bytes. Default 64 MiB. */
+  readonly maxRowBytes?: number;
+  /** Told once for each thing in result files that the interface does not mention. */
+  readonly onNotice?: (notice: ResultNotice) => void;
+}
+
+export interface ReviewKind extends PipelineKind {
+  /** `rewindType`: a rewind keeps the job's type and skips the filters (DESIGN 3). */
+  decode(record: SourceRecord, replay: number, rewindType?: string): Decoded;
+}
+
+const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
+/** Notices remembered, so that each is told once. */
+const MAX_NOTICES = 1000;
+
+/** The pipeline kind of batch reviews. @throws RangeError on a path or a column name that cannot work. */
+export function reviewKind(options: ReviewOptions, service: ReviewService): ReviewKind {
+  const columns: ColumnOptions = {
+    referenceColumn: options.referenceColumn ?? DEFAULT_COLUMNS.referenceColumn,
+    maxMetadataColumns: options.maxMetadataColumns ?? DEFAULT_COLUMNS.maxMetadataColumns,
+  };
+  const problem = problemWithReferenceColumn(columns.referenceColumn);
+  if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
+  const decoder = createDecoder({ ...DEFAULT_MAPPING, ...options });
+  const renderer = createDecisionRenderer({ topic: options.topic, includeContent: options.includeContent ?? false });
+  const files = {
+    referenceColumn: columns.referenceColumn,
+    maxRowBytes: options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES,
+    renderer,
+    onNotice: onceEach(options.onNotice ?? (() => {})),
+  };
+
+  return {
+    name: 'review',
+    decode: decoder,
+    encode: (items) => encodeCsv(items, columns),
+
+    async create(type, signal) {
+      const batch = await service.createBatch(type, { signal });
+      if (!batch.batch_id || !batch.upload_url) {
+        throw new ServiceError('protocol', 'the service created a batch without an id or an upload address', {
+          operation: 'create_batch',
+        });
+      }
+      return { remoteId: batch.batch_id, uploadUrl: batch.upload_url };
+    },
+
+    async upload(job, { body }, signal) {
+      await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.csv, signal });
+    },
+
+    async status(remoteId, signal) {
+      try {
+        return remoteStatus(await service.getBatch(remoteId, { signal }));
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
+        return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
+      }
+    },
+
+    async *results(status, signal) {
+      if (status.resultUrl === undefined) {
+        throw new ServiceError('protocol', 'the batch has no download address', { operation: 'download' });
+      }
+      yield* readResults(await service.download(status.resultUrl, { signal }), files);
+    },
+
+    failure: renderer.failure,
+  };
+}
+
+/** What a GET of a batch says (service-interface.md 2.1), in the engine's words. */
+export function remoteStatus(batch: BatchState): RemoteStatus {
+  const { batch_status: rawState, success_count: succeeded, error_count: failed } = batch;
+  const counts = isCount(succeeded) && isCount(failed) ? { expectedRows: succeeded + failed } : {};
+  const state = stateOf(rawState);
+  if (state !== 'finished') return { state, rawState, ...counts };
+  // Finished, but no address yet: asking again is all that helps.
+  if (!batch.download_url) return { state: 'pending', rawState, ...counts };
+  return { state, rawState, resultUrl: batch.download_url, ...counts };
+}
+
+function stateOf(rawState: string): RemoteState {
+  switch (normaliseBatchStatus(rawState.trim().toUpperCase())) {
+    case 'WAITING_FOR_UPLOAD':
+      return 'waiting_for_upload';
+    case 'PENDING':
+      return 'pending';
+    case 'SUCCESS':
+      return 'finished';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'ERROR':
+      return 'failed';
+    case undefined:
+      return 'unknown';
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function onceEach(tell: (notice: ResultNotice) => void): (notice: ResultNotice) => void {
+  const told = new Set<string>();
+  return (notice) => {
+    const key = `${notice.kind} ${notice.value}`;
+    if (told.has(key) || told.size >= MAX_NOTICES) return;
+    told.add(key);
+    tell(notice);
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * The Labels column (service-interface.md 2.3). Its form inside a cell is not shown, so every likely one is taken: a
+ * JSON array of label objects (2.6) or of names, a single object or name, names with a delimiter between, nothing.
+ */
+
+export interface Labels {
+  /** A JSON array of objects with `name`, `applied` and `explanation`. */
+  readonly json: string;
+  /** The cell's text when it was not JSON: what was made of it is a guess. */
+  readonly raw: string | undefined;
+}
+
+const NO_LABELS: Labels = { json: '[]', raw: undefined };
+/** Label cells repeat: short ones are remembered, this many at a time. */
+const MEMORY_ENTRIES = 512;
+const MEMORY_TEXT_LENGTH = 256;
+
+/** A reader that remembers. It never throws. */
+export function createLabelReader(): (cell: string) => Labels {
+  const memory = new Map<string, Labels>();
+  return (cell) => {
+    if (cell === '' || cell === '[]') return NO_LABELS;
+    if (cell.length > MEMORY_TEXT_LENGTH) return readLabels(cell);
+    let labels = memory.get(cell);
+    if (labels === undefined) {
+      labels = readLabels(cell);
+      if (memory.size >= MEMORY_ENTRIES) memory.clear();
+      memory.set(cell, labels);
+    }
+    return labels;
+  };
+}
+
+/** Reads one cell. */
+export function readLabels(cell: string): Labels {
+  const text = cell.trim();
+  if (text === '') return NO_LABELS;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { json: JSON.stringify(namesIn(text).map(labelNamed)), raw: cell };
+  }
+  if (value === null) return NO_LABELS;
+  const list = Array.isArray(value) ? value : [value];
+  // The common case, taken as it stands: no number is read and printed again.
+  if (Array.isArray(value) && list.every(isWholeLabel)) return { json: text, raw: undefined };
+  const labels: object[] = [];
+  for (const entry of list) {
+    if (typeof entry === 'string') labels.push(labelNamed(entry));
+    else if (hasName(entry))
+      labels.push({ ...entry, applied: appliedOf(entry.applied), explanation: explanationOf(entry.explanation) });
+    // JSON, but nothing with a name in it.
+    else return { json: '[]', raw: cell };
+  }
+  try {
+    return { json: JSON.stringify(labels), raw: undefined };
+  } catch {
+    // Fields of its own that are nested deeper than the stack.
+    return { json: '[]', raw: cell };
+  }
+}
+
+interface NamedLabel {
+  readonly name: string;
+  readonly applied?: unknown;
+  readonly explanation?: unknown;
+}
+
+function hasName(value: unknown): value is NamedLabel {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
+}
+
+function isWholeLabel(value: unknown): boolean {
+  return hasName(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string';
+}
+
+/** A label that is listed without saying so was assigned. */
+function appliedOf(value: unknown): boolean {
+  return typeof value === 'boolean' ? value : true;
+}
+
+function explanationOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function labelNamed(name: string): object {
+  return { name, applied: true, explanation: null };
+}
+
+/** A text that starts like JSON is broken JSON, not names. */
+function namesIn(text: string): string[] {
+  if (text.startsWith('[') || text.startsWith('{') || text.startsWith('"')) return [];
+  return text
+    .split(/[;|,\n]/)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}

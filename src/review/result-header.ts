@@ -1,0 +1,46 @@
+/** The header of a result file (service-interface.md 2.3): columns by name, in any order, known and unknown. */
+import { ServiceError } from '../core/service-error.ts';
+import { RESULT_COLUMNS } from '../service/contract.ts';
+import { foldName, isResultColumn, keyOfHeader } from './column-names.ts';
+
+/** Where each column is; -1 when the file has none of that name. */
+export interface ResultHeader {
+  readonly width: number;
+  readonly content: number;
+  readonly status: number;
+  readonly result: number;
+  readonly expected: number;
+  readonly labels: number;
+  readonly reference: number;
+  /** Metadata key → index, of all other columns: only a row's shape tells which of them are ours. */
+  readonly others: ReadonlyMap<string, number>;
+}
+
+/** @throws ServiceError protocol: no header, or one without the columns that nothing can be done without. */
+export function readResultHeader(names: readonly string[], referenceColumn: string): ResultHeader {
+  const folds = names.map(foldName);
+  const content = folds.indexOf(foldName(RESULT_COLUMNS.content));
+  const status = folds.indexOf(foldName(RESULT_COLUMNS.status));
+  const expected = folds.indexOf(foldName(RESULT_COLUMNS.expected));
+  const labels = folds.indexOf(foldName(RESULT_COLUMNS.labels));
+  const result = folds.findIndex(isResultColumn);
+  const reference = folds.indexOf(foldName(referenceColumn));
+  if (reference === -1) {
+    throw unreadable(`the result file has no column "${referenceColumn}": the service must give uploaded columns back`);
+  }
+  if (status === -1 && result === -1) {
+    throw unreadable(`the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`);
+  }
+  const standard = new Set([content, status, expected, labels, result, reference]);
+  const others = new Map<string, number>();
+  for (const [index, name] of names.entries()) {
+    const key = keyOfHeader(name);
+    if (!standard.has(index) && !others.has(key)) others.set(key, index);
+  }
+  return { width: names.length, content, status, result, expected, labels, reference, others };
+}
+
+/** The error for a file that is not what the interface promises. It never quotes the file (I6). */
+export function unreadable(message: string): ServiceError {
+  return new ServiceError('protocol', message, { operation: 'download' });
+}

@@ -1,0 +1,196 @@
+/** Rows of a result file become terminal records, or a reason why they name nothing (DESIGN 3 settle). */
+import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../core/record.ts';
+import type { DecisionFacts, DecisionRenderer } from './decision.ts';
+import { isJsonText } from './exact-json.ts';
+import { createLabelReader, type Labels } from './labels.ts';
+import { parseShape } from './metadata-shape.ts';
+import { type Reference, readReference } from './reference.ts';
+import type { ResultHeader } from './result-header.ts';
+
+/** Something that the interface does not mention. Tolerated; to be logged once. `value` is never content (I6). */
+export interface ResultNotice {
+  readonly kind: 'unknown_column' | 'unknown_status' | 'labels_not_json';
+  readonly value: string;
+}
+
+/** What a decision says about an item for which the service reports an error without a reason. */
+export const REVIEW_FAILED = { code: 'review_failed', message: 'The service could not review this item.' } as const;
+
+/** Shapes remembered at a time; a producer has few. */
+const MAX_PLANS = 1024;
+/** Of a decision beside its cells: names, coordinates, times. */
+const DECISION_OVERHEAD_BYTES = 420;
+
+/** How to put the metadata of one shape together. */
+interface MetadataPart {
+  readonly index: number;
+  /** `"key":`, with a comma from the second on. */
+  readonly lead: string;
+  readonly json: boolean;
+}
+
+const NO_PARTS: readonly MetadataPart[] = [];
+
+/** Reads the rows of one result file. */
+export class ResultRowReader {
+  readonly #header: ResultHeader;
+  readonly #names: readonly string[];
+  readonly #renderer: DecisionRenderer;
+  readonly #notice: (notice: ResultNotice) => void;
+  readonly #labels = createLabelReader();
+  readonly #plans = new Map<string, readonly MetadataPart[] | string>();
+  readonly #seen: Uint8Array;
+
+  constructor(
+    header: ResultHeader,
+    names: readonly string[],
+    renderer: DecisionRenderer,
+    notice: (notice: ResultNotice) => void,
+  ) {
+    this.#header = header;
+    this.#names = names;
+    this.#renderer = renderer;
+    this.#notice = notice;
+    this.#seen = new Uint8Array(header.width);
+  }
+
+  read(cells: readonly string[]): ResultRow | MalformedRow {
+    const header = this.#header;
+    if (cells.length !== header.width) return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
+    const reference = readReference(cellAt(cells, header.reference));
+    if (typeof reference === 'string') return { malformed: reference };
+    const parts = reference.shape === undefined ? NO_PARTS : this.#plan(reference.shape);
+    if (typeof parts === 'string') return { malformed: parts };
+    let length = DECISION_OVERHEAD_BYTES;
+    for (const part of parts) {
+      const cell = cellAt(cells, part.index);
+      length += part.lead.length + cell.length;
+      if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
+    }
+    const labels = cellAt(cells, header.labels);
+    const status = this.#status(cells);
+    length += labels.length + cellAt(cells, header.reference).length + cellAt(cells, header.content).length;
+    return new ReviewRow(this, reference, status, length, cells, parts);
+  }
+
+  /** To be called after the last row: which columns no row laid claim to. */
+  finish(): void {
+    for (const index of this.#header.others.values()) {
+      if (this.#seen[index] === 0) this.#notice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
+    }
+  }
+
+  /** The terminal record of a row that was read. */
+  render(row: ReviewRow, job: JobContext): OutgoingRecord {
+    const { cells, reference } = row;
+    const header = this.#header;
+    const result = cellAt(cells, header.result);
+    const expected = cellAt(cells, header.expected);
+    const service = cellAt(cells, header.status).trim();
+    const facts: DecisionFacts = {
+      status: row.status === 'success' ? 'SUCCESS' : 'ERROR',
+      serviceStatus: statusOf(service) === undefined && service !== '' ? service : undefined,
+      result: result === '' ? undefined : result,
+      expected: reference.expected ?? (expected === '' ? undefined : expected),
+      labels: this.#readLabels(cellAt(cells, header.labels)),
+      metadata: metadataJson(cells, row.parts, reference),
+      content: header.content === -1 ? undefined : cellAt(cells, header.content),
+      error: row.status === 'error' ? REVIEW_FAILED : undefined,
+    };
+    return this.#renderer.render(reference, facts, job);
+  }
+
+  #readLabels(cell: string): Labels {
+    const labels = this.#labels(cell);
+    if (labels.raw !== undefined) this.#notice({ kind: 'labels_not_json', value: '' });
+    return labels;
+  }
+
+  /** An unknown status counts as success when there is a result. */
+  #status(cells: readonly string[]): 'success' | 'error' {
+    const text = cellAt(cells, this.#header.status);
+    const known = statusOf(text);
+    if (known !== undefined) return known;
+    this.#notice({ kind: 'unknown_status', value: text.slice(0, 64) });
+    return cellAt(cells, this.#header.result) === '' ? 'error' : 'success';
+  }
+
+  #plan(shape: string): readonly MetadataPart[] | string {
+    let plan = this.#plans.get(shape);
+    if (plan === undefined) {
+      plan = this.#makePlan(shape);
+      if (this.#plans.size >= MAX_PLANS) this.#plans.clear();
+      this.#plans.set(shape, plan);
+    }
+    return plan;
+  }
+
+  #makePlan(shape: string): readonly MetadataPart[] | string {
+    const parts: MetadataPart[] = [];
+    for (const { key, json } of parseShape(shape)) {
+      const index = this.#header.others.get(key);
+      if (index === undefined) return 'the result file lacks a metadata column that was uploaded';
+      this.#seen[index] = 1;
+      parts.push({ index, lead: `${parts.length === 0 ? '' : ','}${JSON.stringify(key)}:`, json });
+    }
+    return parts;
+  }
+}
+
+/** A row that names a source record; rendered only when the engine still has a place for it. */
+export class ReviewRow implements ResultRow {
+  readonly partition: number;
+  readonly offset: number;
+  readonly #reader: ResultRowReader;
+  readonly reference: Reference;
+  readonly status: 'success' | 'error';
+  readonly bytes: number;
+  readonly cells: readonly string[];
+  readonly parts: readonly MetadataPart[];
+
+  constructor(
+    reader: ResultRowReader,
+    reference: Reference,
+    status: 'success' | 'error',
+    bytes: number,
+    cells: readonly string[],
+    parts: readonly MetadataPart[],
+  ) {
+    this.partition = reference.partition;
+    this.offset = reference.offset;
+    this.#reader = reader;
+    this.reference = reference;
+    this.status = status;
+    this.bytes = bytes;
+    this.cells = cells;
+    this.parts = parts;
+  }
+
+  render(job: JobContext): OutgoingRecord {
+    return this.#reader.render(this, job);
+  }
+}
+
+function cellAt(cells: readonly string[], index: number): string {
+  return index === -1 ? '' : (cells[index] ?? '');
+}
+
+function statusOf(text: string): 'success' | 'error' | undefined {
+  if (text === 'SUCCESS') return 'success';
+  const known = text.trim().toUpperCase();
+  if (known === 'SUCCESS') return 'success';
+  return known === 'ERROR' ? 'error' : undefined;
+}
+
+function metadataJson(cells: readonly string[], parts: readonly MetadataPart[], { metadata }: Reference): string {
+  let json = '{';
+  for (const { index, lead, json: isJson } of parts) {
+    const cell = cellAt(cells, index);
+    json += lead + (isJson ? cell : JSON.stringify(cell));
+  }
+  if (metadata !== undefined) {
+    for (const [key, text] of metadata) json += `${json.length === 1 ? '' : ','}${JSON.stringify(key)}:${text}`;
+  }
+  return `${json}}`;
+}
