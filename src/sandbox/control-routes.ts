@@ -1,0 +1,87 @@
+/** What only a sandbox has: its health, its fault script, and a look inside for checkers. */
+import type { BatchStore } from './batches/batch-store.ts';
+import { countsOf } from './batches/batch-store.ts';
+import type { FaultInput } from './faults/schema.ts';
+import type { FaultScript } from './faults/script.ts';
+import { type Answer, apiError, jsonAnswer, Refusal } from './http/answer.ts';
+import type { Authorize } from './http/bearer.ts';
+import { type Exchange, type RouteGroup, readJson, requireMethod } from './http/exchange.ts';
+import { InvalidSandboxInput } from './policy/invalid.ts';
+
+export interface ControlRouteParts {
+  readonly store: BatchStore;
+  readonly faults: FaultScript;
+  readonly authorize: Authorize;
+}
+
+/** Open to callers on the same machine; from elsewhere they need an API key. Health is open to all. */
+export function controlRoutes({ store, faults, authorize }: ControlRouteParts): RouteGroup {
+  return {
+    prefix: '/sandbox',
+    async handle(exchange) {
+      if (exchange.path === '/sandbox/health') {
+        requireMethod(exchange, 'GET');
+        return jsonAnswer(200, { status: 'ok' });
+      }
+      if (!isLoopback(exchange.request.socket.remoteAddress)) authorize(exchange.request);
+      switch (exchange.path) {
+        case '/sandbox/batches':
+          requireMethod(exchange, 'GET');
+          return jsonAnswer(200, { totals: store.totals(), batches: store.all().map(summaryOf) });
+        case '/sandbox/faults':
+          requireMethod(exchange, 'GET', 'PUT', 'POST');
+          return scriptAnswer(exchange, faults);
+        default:
+          throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
+      }
+    },
+  };
+}
+
+async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<Answer> {
+  if (exchange.method !== 'GET') {
+    const faults = (await readJson(exchange)) as readonly FaultInput[];
+    try {
+      if (exchange.method === 'PUT') script.replace(faults);
+      else script.append(faults);
+    } catch (error) {
+      if (error instanceof InvalidSandboxInput) throw new Refusal(apiError(400, 'bad_request', error.message));
+      throw error;
+    }
+  }
+  return jsonAnswer(200, { faults: script.entries() });
+}
+
+export interface BatchSummary {
+  readonly batch_id: string;
+  readonly type: string;
+  readonly batch_status: string;
+  /** Rows of the upload; 0 before they are read. */
+  readonly rows: number;
+  readonly error_rows: number;
+  /** ISO 8601. */
+  readonly created: string;
+  readonly uploaded: string | null;
+  /** The scripted fault of its review. */
+  readonly fault: string | null;
+  /** Why it went to ERROR. */
+  readonly problem: string | null;
+}
+
+export function summaryOf(batch: ReturnType<BatchStore['all']>[number]): BatchSummary {
+  return {
+    batch_id: batch.id,
+    type: batch.type,
+    batch_status: batch.status,
+    rows: countsOf(batch).batch_count,
+    error_rows: batch.errorRows,
+    created: new Date(batch.createdMs).toISOString(),
+    uploaded: batch.uploadedMs === null ? null : new Date(batch.uploadedMs).toISOString(),
+    fault: batch.fault?.action ?? null,
+    problem: batch.problem,
+  };
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address ?? '');
+}

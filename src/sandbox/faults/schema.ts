@@ -1,0 +1,74 @@
+/** Scripted faults as the policy file and the control endpoint spell them. docs/sandbox.md has the table. */
+import { z } from 'zod';
+import { duration } from '../policy/units.ts';
+
+const apiOperation = z.enum(['create_batch', 'get_batch']);
+const httpOperation = z.enum(['create_batch', 'get_batch', 'upload', 'download']);
+const transferOperation = z.enum(['upload', 'download']);
+const count = z.int().min(0);
+
+const common = {
+  /** Only for batches of this content type. */
+  match: z.strictObject({ type: z.string().optional() }).prefault({}),
+  /** How many matching operations it hits. */
+  times: z.union([z.int().min(1), z.literal('always')], { error: 'a whole number from 1, or always' }).default(1),
+  /** How many matching operations pass before the first hit. */
+  skip: count.default(0),
+};
+/** Every fault of an HTTP operation may also make it late. */
+const http = { ...common, delay: duration.prefault(0) };
+
+const faultSchemas = [
+  z.strictObject({ action: z.literal('latency'), operation: httpOperation, ...common, delay: duration }),
+  z.strictObject({
+    action: z.literal('answer'),
+    operation: httpOperation,
+    ...http,
+    status: z.int().min(200).max(599),
+    /** Sent in whole seconds, rounded up. */
+    retryAfter: duration.optional(),
+    headers: z.record(z.string(), z.string()).default({}),
+    body: z.string().optional(),
+    code: z.string().default('ScriptedFault'),
+    message: z.string().default('Scripted fault.'),
+  }),
+  z.strictObject({ action: z.literal('reset_before'), operation: httpOperation, ...http }),
+  z.strictObject({ action: z.literal('reset_after'), operation: httpOperation, ...http }),
+  z.strictObject({ action: z.literal('hang'), operation: httpOperation, ...http }),
+  z.strictObject({ action: z.literal('slow'), operation: transferOperation, ...http, bytesPerSecond: z.int().min(1) }),
+  z.strictObject({ action: z.literal('state'), operation: apiOperation, ...http, state: z.string() }),
+  z.strictObject({ action: z.literal('expired_url'), operation: apiOperation, ...http }),
+  z.strictObject({ action: z.literal('repeat_id'), operation: z.literal('create_batch'), ...http }),
+  z.strictObject({ action: z.literal('late_event'), operation: z.literal('upload'), ...http, by: duration }),
+  z.strictObject({ action: z.literal('cut'), operation: z.literal('download'), ...http, afterBytes: count }),
+  z.strictObject({ action: z.literal('short'), operation: z.literal('download'), ...http, bytes: count }),
+  z.strictObject({ action: z.literal('stuck'), operation: z.literal('review'), ...common, for: duration.optional() }),
+  z.strictObject({ action: z.literal('batch_error'), operation: z.literal('review'), ...common }),
+  z.strictObject({ action: z.literal('batch_cancelled'), operation: z.literal('review'), ...common }),
+  z.strictObject({
+    action: z.literal('rows'),
+    operation: z.literal('review'),
+    ...common,
+    missing: count.default(0),
+    duplicated: count.default(0),
+    malformed: count.default(0),
+    unknown: count.default(0),
+    shuffled: z.boolean().default(false),
+    /** The column that `malformed` breaks and `unknown` renumbers; the last of the upload when not given. */
+    refColumn: z.string().optional(),
+    /** Additional columns, with one value for all rows. */
+    columns: z.record(z.string(), z.string()).default({}),
+  }),
+] as const;
+
+export const FAULT_ACTIONS = faultSchemas.map((schema) => schema.shape.action.value);
+
+const faultSchema = z.discriminatedUnion('action', faultSchemas, { error: `one of ${FAULT_ACTIONS.join(', ')}` });
+export const faultList = z.array(faultSchema);
+
+export type FaultInput = z.input<typeof faultSchema>;
+export type Fault = z.output<typeof faultSchema>;
+export type Operation = Fault['operation'];
+export type RowsFault = Extract<Fault, { action: 'rows' }>;
+/** What a review fault does to one batch; stored with the batch, so that it outlives a restart. */
+export type ReviewFault = Extract<Fault, { operation: 'review' }>;
