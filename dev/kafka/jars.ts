@@ -46,14 +46,18 @@ export class JarsUnavailable extends Error {
 export async function ensureJars(onProgress: (message: string) => void = () => undefined): Promise<string> {
   const cache = await jarCache();
   const manifest = parseManifest(await readFile(MANIFEST, 'utf8'));
+  let reason = 'once';
   if (existsSync(cache)) {
     const wrong = await differences(cache, manifest);
     if (wrong.length === 0) return cache;
-    onProgress(`the jar cache ${cache} is damaged (${summary(wrong)}): fetching it again`);
-  } else {
-    onProgress(`fetching Kafka ${await kafkaVersion()} with Maven (54 MB, once)`);
+    reason = `again: the cache ${cache} is damaged (${summary(wrong)})`;
   }
-  const fetched = await fetchInto(path.dirname(cache));
+  const found = await findMaven();
+  if ('missing' in found) {
+    throw new JarsUnavailable(`the Kafka jars must be fetched ${reason}, and ${found.missing}`);
+  }
+  onProgress(`fetching Kafka ${await kafkaVersion()} with Maven (54 MB, ${reason})`);
+  const fetched = await fetchInto(path.dirname(cache), found.mvn);
   try {
     const wrong = await differences(fetched.jars, manifest);
     if (wrong.length > 0) {
@@ -87,16 +91,14 @@ async function install(jars: string, cache: string, manifest: ReadonlyMap<string
   }
 }
 
-async function fetchInto(parent: string): Promise<{ readonly jars: string; remove(): Promise<void> }> {
-  const found = await findMaven();
-  if ('missing' in found) throw new JarsUnavailable(`the Kafka jars are not in the cache yet, and ${found.missing}`);
+async function fetchInto(parent: string, mvn: string): Promise<{ readonly jars: string; remove(): Promise<void> }> {
   await mkdir(parent, { recursive: true });
   const directory = await keepDirectory(path.join(parent, `fetching-${randomUUID()}`));
   const output: string[] = [];
   try {
     const jars = path.join(directory.path, 'jars');
     const maven = await spawnKept({
-      command: found.mvn,
+      command: mvn,
       args: [
         '--batch-mode',
         '--file',
@@ -149,8 +151,9 @@ function summary(names: readonly string[]): string {
 }
 
 async function writeManifest(): Promise<void> {
-  const cache = await jarCache();
-  const fetched = await fetchInto(path.dirname(cache));
+  const maven = await findMaven();
+  if ('missing' in maven) throw new JarsUnavailable(maven.missing);
+  const fetched = await fetchInto(path.dirname(await jarCache()), maven.mvn);
   const found = await hashes(fetched.jars);
   await fetched.remove();
   await writeFile(MANIFEST, [...found].map(([name, hash]) => `${hash}  ${name}\n`).join(''));

@@ -1,0 +1,55 @@
+/**
+ * A local Kafka by hand:
+ *
+ *   node dev/kafka.ts [--brokers 1|3] [--port N]
+ *
+ * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM or SIGHUP; then nothing of it is left.
+ */
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { type KafkaOptions, startKafka } from './kafka/start.ts';
+
+const USAGE = 'usage: node dev/kafka.ts [--brokers 1|3] [--port N]\n';
+
+function readOptions(): KafkaOptions | undefined {
+  try {
+    const { values } = parseArgs({
+      options: { brokers: { type: 'string', default: '1' }, port: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    });
+    const brokers = Number(values.brokers);
+    const port = Number(values.port ?? 9092);
+    if (values.help === true || (brokers !== 1 && brokers !== 3)) return undefined;
+    if (!Number.isInteger(port) || port < 1 || port > 65_533) return undefined;
+    return { brokers, ...(values.port === undefined ? {} : { port }) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (options === undefined) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
+  const starting = startKafka({ ...options, onProgress: (message) => process.stderr.write(`${message}\n`) });
+  try {
+    const kafka = await Promise.race([starting, interrupted.then(() => undefined)]);
+    // Interrupted while it started: the keeper ends whatever was begun.
+    if (kafka === undefined) return 130;
+    process.stdout.write(`${kafka.description}: ${kafka.brokers.join(',')}\n`);
+    if (kafka.dataDir !== undefined) process.stdout.write(`data and logs: ${kafka.dataDir}\n`);
+    process.stdout.write('Ctrl-C stops it and removes its data.\n');
+    const idle = setInterval(() => undefined, 60_000);
+    await interrupted;
+    clearInterval(idle);
+    await kafka.stop();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}
+
+process.exit(await main());

@@ -1,0 +1,49 @@
+/** A Kafka to work with, from whatever this machine has (DESIGN 8). */
+import { findDocker, startDockerBroker } from './docker-broker.ts';
+import { existingCluster } from './existing-cluster.ts';
+import { ensureJars, JarsUnavailable, kafkaVersion } from './jars.ts';
+import { findJava, findMaven } from './java.ts';
+import { startJavaCluster } from './java-cluster.ts';
+import type { KafkaOptions, LocalKafka } from './local-kafka.ts';
+
+export type { KafkaOptions, LocalKafka } from './local-kafka.ts';
+
+/**
+ * Starts real Apache Kafka and resolves when it serves: as Java processes (Java 17+, and Maven to fetch the jars once), else
+ * in a running Docker engine; with KAFKA_BROKERS set nothing is started and that cluster is used. Nothing of it outlives this
+ * process, however that ends.
+ * @throws Error that names all three ways when none is there, or shows the end of the broker's log when it does not start.
+ */
+export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka> {
+  const existing = process.env.KAFKA_BROKERS;
+  if (existing !== undefined && existing !== '') return existingCluster(existing);
+
+  const java = await findJava();
+  let noJava = 'missing' in java ? java.missing : undefined;
+  if (!('missing' in java)) {
+    try {
+      const jars = await ensureJars(options.onProgress);
+      return await startJavaCluster({ java: java.java, jars }, options);
+    } catch (error) {
+      if (!(error instanceof JarsUnavailable)) throw error;
+      noJava = error.message;
+    }
+  } else {
+    const maven = await findMaven();
+    if ('missing' in maven) noJava = `${java.missing}, and ${maven.missing}`;
+  }
+
+  const version = await kafkaVersion();
+  const docker = await findDocker();
+  if (!('missing' in docker)) return await startDockerBroker(version, options);
+
+  throw new Error(
+    [
+      'There is no Kafka to use. Any one of these will do:',
+      `  1. Java 17 or later and Maven, for a local broker (Kafka ${version} is fetched once): ${noJava}`,
+      '     Debian and Ubuntu: apt-get install openjdk-17-jre-headless maven    macOS: brew install openjdk maven',
+      `  2. a running Docker engine, for the image apache/kafka:${version}: ${docker.missing}`,
+      '  3. an existing cluster: set KAFKA_BROKERS=host:port[,host:port...]',
+    ].join('\n'),
+  );
+}
