@@ -1,0 +1,121 @@
+/**
+ * The judge of a run over MemoryKafka. It reads what a read_committed consumer of the outputs sees, and the journal, and
+ * compares them with the source: I1 (conservation) at any moment, I2 (exactly one terminal record) at the end.
+ */
+import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
+import { JournalView } from '../../../src/core/journal-view.ts';
+import type { SourceCoordinate, SourceRecord } from '../../../src/core/record.ts';
+import type { PipelineTopics } from './client.ts';
+import type { Cluster } from './cluster.ts';
+
+export interface CheckOptions extends PipelineTopics {
+  /** Topics that take terminal records: decisions and dead letters. */
+  readonly outputs: readonly string[];
+  /** Source records that are outside the promise (filtered): they must have no terminal record. */
+  readonly isSkipped?: (record: SourceRecord) => boolean;
+}
+
+/** Coordinates as `<partition>:<offset>`; every list is empty when all is well. */
+export interface Verdict {
+  /** Neither a terminal record nor a live job: lost, unless intake has yet to come to it. */
+  readonly missing: readonly string[];
+  /** More than one terminal record. */
+  readonly doubled: readonly string[];
+  /** Terminal records of what is not in the source, or was to be skipped. */
+  readonly unexpected: readonly string[];
+  /** Below the group's committed offset, yet neither settled nor in a live job (I1). */
+  readonly lost: readonly string[];
+  /** Settled and in a live job at once, or in two live jobs (I1). */
+  readonly contradictory: readonly string[];
+  readonly liveJobs: readonly string[];
+  /** Terminal records seen. */
+  readonly settled: number;
+}
+
+/** Judges the committed state as it is now. @throws JournalFormatError when the journal contradicts itself */
+export function judge(cluster: Cluster, options: CheckOptions): Verdict {
+  const settled = countTerminalRecords(cluster, options.outputs);
+  const live = readLiveJobs(cluster, options.journal);
+  const known = new Set<string>();
+  const missing: string[] = [];
+  const lost: string[] = [];
+  for (const record of cluster.committedRecords(options.source)) {
+    if (options.isSkipped?.(record) === true) continue;
+    const id = idOf(record);
+    known.add(id);
+    if (settled.has(id)) continue;
+    if (!live.named.has(id)) missing.push(id);
+    const committed = cluster.committedOffset(options.group, options.source, record.partition).offset;
+    if (!live.named.has(id) && committed !== null && record.offset < committed) lost.push(id);
+  }
+  const total = [...settled.values()].reduce((sum, count) => sum + count, 0);
+  return {
+    missing,
+    doubled: [...settled].filter(([, count]) => count > 1).map(([id]) => id),
+    unexpected: [...settled.keys()].filter((id) => !known.has(id)),
+    lost,
+    contradictory: [...live.named].filter(([id, jobs]) => jobs > 1 || settled.has(id)).map(([id]) => id),
+    liveJobs: live.jobs,
+    settled: total,
+  };
+}
+
+/** The end of a run: exactly one terminal record per source record, and no live job. @throws Error that says what is wrong */
+export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void {
+  complain(judge(cluster, options), ['missing', 'doubled', 'unexpected', 'lost', 'contradictory', 'liveJobs']);
+}
+
+/** Any moment of a run: nothing lost, nothing twice. @throws Error that says what is wrong */
+export function assertConserved(cluster: Cluster, options: CheckOptions): void {
+  complain(judge(cluster, options), ['doubled', 'unexpected', 'lost', 'contradictory']);
+}
+
+/** Where a terminal record says it comes from: in the headers of a dead letter, or in the JSON of a decision. */
+export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
+  const partition = record.headers[DEAD_LETTER_HEADERS.partition];
+  const offset = record.headers[DEAD_LETTER_HEADERS.offset];
+  const at =
+    partition !== undefined && offset !== undefined
+      ? { partition: Number(String(partition)), offset: Number(String(offset)) }
+      : (JSON.parse(String(record.value)) as { source?: SourceCoordinate } & SourceCoordinate);
+  const found = 'source' in at && at.source !== undefined ? at.source : at;
+  if (Number.isSafeInteger(found.partition) && Number.isSafeInteger(found.offset)) return found;
+  throw new Error(`the record at ${record.partition}:${record.offset} of an output does not say which source record it settles`);
+}
+
+function countTerminalRecords(cluster: Cluster, outputs: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const topic of outputs) {
+    for (const record of cluster.committedRecords(topic)) {
+      const id = idOf(terminalCoordinate(record));
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+/** Live job ids, and how many live jobs name each source record. */
+function readLiveJobs(cluster: Cluster, journal: string): { jobs: string[]; named: Map<string, number> } {
+  const jobs: string[] = [];
+  const named = new Map<string, number>();
+  for (let shard = 0; shard < cluster.partitions(journal); shard++) {
+    const view = new JournalView();
+    for (const { key, value } of cluster.log(journal, shard).committed()) view.fold(String(key), value && String(value));
+    for (const job of view.finish().jobs.values()) {
+      jobs.push(job.record.id);
+      for (const at of job.left) named.set(idOf(at), (named.get(idOf(at)) ?? 0) + 1);
+    }
+  }
+  return { jobs, named };
+}
+
+function idOf(at: SourceCoordinate): string {
+  return `${at.partition}:${at.offset}`;
+}
+
+function complain(verdict: Verdict, fields: readonly Exclude<keyof Verdict, 'settled'>[]): void {
+  const wrong = fields.filter((field) => verdict[field].length > 0);
+  if (wrong.length === 0) return;
+  const lines = wrong.map((field) => `${field} ${verdict[field].length}: ${verdict[field].slice(0, 10).join(' ')}`);
+  throw new Error(`not exactly once (${verdict.settled} terminal records): ${lines.join('; ')}`);
+}

@@ -1,0 +1,190 @@
+/** Virtual time: nothing happens unless a test lets it, and then always in the same order. */
+import type { Clock, Random } from '../../../src/core/ports/clock.ts';
+import type { Scheduler } from './scheduler.ts';
+import { TimerQueue } from './timer-queue.ts';
+
+export interface VirtualClockOptions {
+  /** Wall clock at the start, ms since the epoch. */
+  readonly startMs?: number;
+  /** Picks the channel whose next step runs (an index into `channels`). Default: the one that became ready first. */
+  readonly choose?: (channels: readonly string[]) => number;
+  /** How long a step given now takes to become ready, virtual ms. Default: none. Order within a channel holds anyway. */
+  readonly latencyMs?: (channel: string) => number;
+}
+
+/** More steps than this without time moving is a busy loop, not work. */
+const MAX_STEPS_PER_INSTANT = 1_000_000;
+
+/** Clock and scheduler in one: the only thing that moves in a simulated world. */
+export class VirtualClock implements Clock, Scheduler {
+  #nowMs: number;
+  readonly #timers = new TimerQueue();
+  readonly #channels = new Map<string, { readyMs: number; step: () => void }[]>();
+  readonly #choose: (channels: readonly string[]) => number;
+  readonly #latencyMs: (channel: string) => number;
+  #driven = false;
+
+  constructor(options: VirtualClockOptions = {}) {
+    this.#nowMs = options.startMs ?? Date.UTC(2026, 0, 1);
+    this.#choose = options.choose ?? (() => 0);
+    this.#latencyMs = options.latencyMs ?? (() => 0);
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  after(ms: number, fire: () => void): () => void {
+    if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
+    return this.#timers.add(this.#nowMs + Math.max(0, ms), fire);
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, ms, signal);
+  }
+
+  defer(channel: string, step: () => void): void {
+    const queue = this.#channels.get(channel) ?? [];
+    const readyMs = Math.max(this.#nowMs + Math.max(0, this.#latencyMs(channel)), queue.at(-1)?.readyMs ?? 0);
+    queue.push({ readyMs, step });
+    this.#channels.set(channel, queue);
+    // A step that is not ready yet must be a reason for time to move.
+    if (readyMs > this.#nowMs) this.#timers.add(readyMs, () => {});
+  }
+
+  /** Moves time by `ms`, running every timer and step that falls due on the way. Rejects with the first error a step throws. */
+  async advance(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await this.#drive(async () => {
+      await this.#drain(() => false);
+      while (this.#fireNext(untilMs)) await this.#drain(() => false);
+      this.#nowMs = untilMs;
+    });
+  }
+
+  /** Runs everything that can happen without time moving. */
+  settle(): Promise<void> {
+    return this.advance(0);
+  }
+
+  /**
+   * Runs until `predicate` holds, checked between any two steps. Rejects when `maxVirtualMs` pass first, or when nothing is
+   * left that could make it true: a deadlock.
+   */
+  async runUntil(predicate: () => boolean, maxVirtualMs: number): Promise<void> {
+    const untilMs = this.#nowMs + maxVirtualMs;
+    await this.#drive(async () => {
+      while (!(await this.#drain(predicate))) {
+        if (this.#fireNext(untilMs)) continue;
+        if (this.#timers.size === 0) throw new Error('virtual clock: nothing is left to happen, and the condition does not hold');
+        throw new Error(`virtual clock: the condition did not hold within ${maxVirtualMs} ms of virtual time`);
+      }
+    });
+  }
+
+  async #drive(run: () => Promise<void>): Promise<void> {
+    if (this.#driven) throw new Error('virtual clock: somebody else is already moving time; await that call first');
+    this.#driven = true;
+    try {
+      await run();
+    } finally {
+      this.#driven = false;
+    }
+  }
+
+  /** Fires the earliest timer that is due by `untilMs`. Timers of one instant fire in the order they were set. */
+  #fireNext(untilMs: number): boolean {
+    const timer = this.#timers.takeDue(untilMs);
+    if (timer === undefined) return false;
+    this.#nowMs = Math.max(this.#nowMs, timer.atMs);
+    timer.fire();
+    return true;
+  }
+
+  /** Runs ready steps until none is left (false) or `done` holds (true). */
+  async #drain(done: () => boolean): Promise<boolean> {
+    for (let steps = 0; steps < MAX_STEPS_PER_INSTANT; steps++) {
+      await promisesToSettle();
+      if (done()) return true;
+      const ready = this.#readyChannels();
+      const channel = ready[ready.length > 1 ? this.#choose(ready) : 0];
+      if (channel === undefined) {
+        if (ready.length > 0) throw new RangeError('virtual clock: `choose` picked a channel that does not exist');
+        return false;
+      }
+      this.#takeStep(channel)();
+    }
+    throw new Error(`virtual clock: ${MAX_STEPS_PER_INSTANT} steps without time moving: a busy loop`);
+  }
+
+  #readyChannels(): string[] {
+    const ready: string[] = [];
+    for (const [name, queue] of this.#channels) if ((queue[0]?.readyMs ?? 0) <= this.#nowMs) ready.push(name);
+    return ready;
+  }
+
+  #takeStep(channel: string): () => void {
+    const queue = this.#channels.get(channel);
+    const head = queue?.shift();
+    if (head === undefined || queue === undefined) throw new Error(`virtual clock: channel ${channel} is empty`);
+    // Re-inserted at the end, so that "first ready" is round robin and no channel starves another.
+    this.#channels.delete(channel);
+    if (queue.length > 0) this.#channels.set(channel, queue);
+    return head.step;
+  }
+}
+
+/**
+ * Waits until promise chains of any length have run dry: microtasks are all done before the event loop turns. Code that gives the
+ * event loop back by `setImmediate` shows among the active resources, and gets its turns too.
+ */
+async function promisesToSettle(): Promise<void> {
+  do {
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (process.getActiveResourcesInfo().includes('Immediate'));
+}
+
+/** `Clock.sleep` over `Clock.after`. */
+export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      cancel();
+      reject(signal?.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Chance that can be repeated (mulberry32): the same seed gives the same numbers and ids. */
+export class SeededRandom implements Random {
+  #state: number;
+  #ids = 0;
+  readonly #prefix: string;
+
+  constructor(seed: number, idPrefix = `s${seed}`) {
+    this.#state = seed >>> 0;
+    this.#prefix = idPrefix;
+  }
+
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let t = this.#state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  id(): string {
+    return `${this.#prefix}-${++this.#ids}`;
+  }
+
+  /** Uniform integer in [0, below). */
+  below(below: number): number {
+    return Math.floor(this.next() * below);
+  }
+}

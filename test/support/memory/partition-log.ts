@@ -1,0 +1,185 @@
+/** One partition: an append-only log with transactions, control records, retention and compaction, as Kafka keeps it. */
+import type { HeaderValue, OutgoingRecord, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+
+interface Entry {
+  readonly offset: number;
+  readonly timestampMs: number;
+  /** The transaction it belongs to; undefined for a plain produce. */
+  readonly transaction: number | undefined;
+  readonly control: 'commit' | 'abort' | undefined;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+}
+
+export interface LogRead {
+  readonly records: readonly SourceRecord[];
+  /** Where the read began: the position asked for, or the log's start when that was out of range. */
+  readonly fetchOffset: number;
+  /** One past everything looked at: aborted data, control records and compacted gaps included. */
+  readonly nextOffset: number;
+  /** Last stable offset. */
+  readonly endOffset: number;
+}
+
+export class PartitionLog {
+  readonly partition: number;
+  readonly #changed: () => void;
+  #entries: Entry[] = [];
+  #start = 0;
+  #end = 0;
+  /** Open transactions and the first offset of each. */
+  readonly #open = new Map<number, number>();
+  readonly #aborted = new Set<number>();
+
+  constructor(partition: number, changed: () => void) {
+    this.partition = partition;
+    this.#changed = changed;
+  }
+
+  /** First offset still in the log. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** High watermark: one past the last entry. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Last stable offset: no transaction below it is undecided. */
+  get stableEnd(): number {
+    return Math.min(this.#end, ...this.#open.values());
+  }
+
+  /** @returns the offset of the first record. */
+  append(records: readonly (OutgoingRecord & { readonly timestampMs?: number })[], nowMs: number, transaction?: number): number {
+    const first = this.#end;
+    if (records.length === 0) return first;
+    if (transaction !== undefined && !this.#open.has(transaction)) this.#open.set(transaction, first);
+    for (const record of records) {
+      this.#entries.push({
+        offset: this.#end++,
+        timestampMs: record.timestampMs ?? nowMs,
+        transaction,
+        control: undefined,
+        key: toBuffer(record.key),
+        value: toBuffer(record.value),
+        headers: copyHeaders(record.headers ?? {}),
+      });
+    }
+    this.#changed();
+    return first;
+  }
+
+  /** Ends a transaction here: its marker takes an offset. Nothing when the transaction never wrote here. */
+  finish(transaction: number, outcome: 'commit' | 'abort', nowMs: number): void {
+    if (!this.#open.delete(transaction)) return;
+    if (outcome === 'abort') this.#aborted.add(transaction);
+    const offset = this.#end++;
+    this.#entries.push({ offset, timestampMs: nowMs, transaction, control: outcome, key: null, value: null, headers: {} });
+    this.#changed();
+  }
+
+  /** Reads committed records from `from`; at most `maxRecords` of them. */
+  read(from: number, maxRecords: number): LogRead {
+    const endOffset = this.stableEnd;
+    const fetchOffset = from < this.#start || from > this.#end ? this.#start : from;
+    const records: SourceRecord[] = [];
+    let nextOffset = Math.max(fetchOffset, endOffset);
+    for (let i = this.#indexOf(fetchOffset); i < this.#entries.length; i++) {
+      const entry = this.#entries[i] as Entry;
+      if (entry.offset >= endOffset) break;
+      if (records.length >= maxRecords) {
+        nextOffset = entry.offset;
+        break;
+      }
+      if (this.#isVisible(entry)) records.push(this.#toRecord(entry));
+    }
+    return { records, fetchOffset, nextOffset, endOffset };
+  }
+
+  /** Every record a read_committed consumer sees now. */
+  committed(): readonly SourceRecord[] {
+    return this.read(this.#start, Number.POSITIVE_INFINITY).records;
+  }
+
+  /** Retention, or DeleteRecords: forgets what is below `offset`. */
+  deleteBefore(offset: number): void {
+    this.#start = Math.min(Math.max(this.#start, offset), this.#end);
+    this.#entries = this.#entries.slice(this.#indexOf(this.#start));
+  }
+
+  /**
+   * Log cleaning below `upTo` (at most the last stable offset): of each key the last committed record stays, aborted data
+   * goes. `dropTombstones`: delete.retention.ms has passed, so tombstones that are the last of their key and markers go too.
+   */
+  compact(options: { readonly dropTombstones?: boolean; readonly upTo?: number } = {}): void {
+    const upTo = Math.min(options.upTo ?? this.#end, this.stableEnd);
+    const last = new Map<string, number>();
+    for (const entry of this.#entries) {
+      if (entry.offset < upTo && this.#isVisible(entry)) last.set(keyOf(entry), entry.offset);
+    }
+    this.#entries = this.#entries.filter((entry) => {
+      if (entry.offset >= upTo) return true;
+      if (entry.control !== undefined) return options.dropTombstones !== true;
+      if (!this.#isVisible(entry) || last.get(keyOf(entry)) !== entry.offset) return false;
+      return entry.value !== null || options.dropTombstones !== true;
+    });
+  }
+
+  #isVisible(entry: Entry): boolean {
+    return entry.control === undefined && (entry.transaction === undefined || !this.#aborted.has(entry.transaction));
+  }
+
+  #toRecord(entry: Entry): SourceRecord {
+    const { offset, timestampMs, key, value, headers } = entry;
+    return { partition: this.partition, offset, timestampMs, key, value, headers };
+  }
+
+  /** Index of the first entry at or after `offset`. */
+  #indexOf(offset: number): number {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#entries[middle] as Entry).offset < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function keyOf(entry: Entry): string {
+  // A compacted topic refuses records without a key; the broker's answer is INVALID_RECORD.
+  if (entry.key === null) throw new Error(`a record without a key (offset ${entry.offset}) in a topic that is being compacted`);
+  return entry.key.toString('latin1');
+}
+
+/** Copies: what a caller does to its buffers later must not reach the log. */
+function toBuffer(value: Buffer | string | null): Buffer | null {
+  return value === null ? null : Buffer.from(value);
+}
+
+/** Over the wire a header name keeps all its values, as bytes; a single value stays single. */
+function copyHeaders(headers: RecordHeaders): RecordHeaders {
+  const copy: Record<string, HeaderValue> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    copy[name] = Array.isArray(value) ? value.map((one) => Buffer.from(one)) : Buffer.from(value as Buffer | string);
+  }
+  return copy;
+}
+
+/** Roughly what a record takes on the wire, bytes. */
+export function wireBytes(record: OutgoingRecord | SourceRecord): number {
+  let bytes = 70 + lengthOf(record.key) + lengthOf(record.value);
+  for (const [name, value] of Object.entries(record.headers ?? {})) {
+    for (const one of Array.isArray(value) ? value : [value]) bytes += name.length + lengthOf(one ?? null) + 2;
+  }
+  return bytes;
+}
+
+function lengthOf(value: Buffer | string | null): number {
+  return value === null ? 0 : Buffer.byteLength(value);
+}

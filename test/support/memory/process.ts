@@ -1,0 +1,88 @@
+/** One simulated instance of the connector: it can be frozen (SIGSTOP), thawed, and killed (SIGKILL) between any two steps. */
+import type { Clock } from '../../../src/core/ports/clock.ts';
+import { sleepOn } from './clock.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/**
+ * Everything that reaches the instance (timers, answers, fetched batches) passes through its process. Requests it sent
+ * before it was frozen or killed are in the network and still arrive at their far side.
+ */
+export class VirtualProcess implements Clock, Scheduler {
+  readonly name: string;
+  readonly #world: Clock & Scheduler;
+  #state: 'running' | 'frozen' | 'killed' = 'running';
+  readonly #held: (() => void)[] = [];
+
+  constructor(name: string, world: Clock & Scheduler) {
+    this.name = name;
+    this.#world = world;
+  }
+
+  get state(): 'running' | 'frozen' | 'killed' {
+    return this.#state;
+  }
+
+  now(): number {
+    return this.#world.now();
+  }
+
+  after(ms: number, fire: () => void): () => void {
+    let cancelled = false;
+    const cancel = this.#world.after(ms, () => {
+      this.#enter(() => {
+        if (!cancelled) fire();
+      });
+    });
+    return () => {
+      cancelled = true;
+      cancel();
+    };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleepOn(this, ms, signal);
+  }
+
+  defer(channel: string, step: () => void): void {
+    this.#world.defer(`${this.name}:${channel}`, () => this.#enter(step));
+  }
+
+  /** From now on nothing reaches the instance; it is kept for `thaw`. */
+  freeze(): void {
+    if (this.#state === 'running') this.#state = 'frozen';
+  }
+
+  /** What was kept comes in order, each in a step of its own: overdue timers too. */
+  thaw(): void {
+    if (this.#state !== 'frozen') return;
+    this.#state = 'running';
+    this.#release();
+  }
+
+  /** Nothing reaches the instance ever again. */
+  kill(): void {
+    this.#state = 'killed';
+    this.#held.length = 0;
+  }
+
+  #enter(step: () => void): void {
+    if (this.#state === 'killed') return;
+    // What comes while older things still wait queues behind them.
+    if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(step);
+    else step();
+  }
+
+  #release(): void {
+    if (this.#held.length === 0) return;
+    this.#world.defer(`${this.name}:thaw`, () => {
+      if (this.#state !== 'running') return;
+      const step = this.#held[0];
+      try {
+        step?.();
+      } finally {
+        this.#held.shift();
+        this.#release();
+      }
+    });
+  }
+}

@@ -1,0 +1,207 @@
+/** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
+import type {
+  CreatedJob,
+  EncodedBody,
+  JobContext,
+  MalformedRow,
+  PipelineKind,
+  RemoteStatus,
+  ResultRow,
+} from '../../../src/core/ports/pipeline-kind.ts';
+import type {
+  ContentItem,
+  Decoded,
+  OutgoingRecord,
+  PoisonReason,
+  SourceCoordinate,
+  SourceRecord,
+} from '../../../src/core/record.ts';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import type { Fault, Operation, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
+import { roundTrip, type Scheduler } from './scheduler.ts';
+
+/** The value of a source record that decodes: `sourceValue` builds it. */
+export interface ScriptedContent {
+  readonly type: string;
+  readonly content: string;
+  /** Skipped by a filter. */
+  readonly skip?: boolean;
+}
+
+/** What a terminal record says, as JSON. */
+export interface ScriptedDecision extends SourceCoordinate {
+  readonly status: 'success' | 'error';
+  readonly job: string;
+  readonly remote: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export function sourceValue(content: ScriptedContent): string {
+  return JSON.stringify(content);
+}
+
+const ROWS_PER_SLICE = 100;
+
+export class ScriptedKind implements PipelineKind {
+  readonly name = 'scripted';
+  readonly service: ReviewService;
+  readonly #home: Scheduler;
+  readonly #client: string;
+  /** Calls race with each other, so each has a channel of its own. */
+  #calls = 0;
+
+  /** `home` brings the answers of the service to this instance; `client` names it. */
+  constructor(service: ReviewService, home: Scheduler, client: string) {
+    this.service = service;
+    this.#home = home;
+    this.#client = client;
+  }
+
+  decode(record: SourceRecord, replay: number): Decoded {
+    if (record.value === null) return poison('null_value', 'the record has no value');
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(record.value.toString());
+    } catch {
+      return poison('not_json', 'the value is not JSON');
+    }
+    if (typeof parsed !== 'object' || parsed === null) return poison('not_an_object', 'the value is not an object');
+    const { type, content, skip } = parsed as Partial<ScriptedContent>;
+    if (skip === true) return { skip: 'filtered' };
+    if (typeof type !== 'string') return poison('no_type', 'field type is missing');
+    if (typeof content !== 'string') return poison('no_content', 'field content is missing');
+    const { partition, offset, timestampMs, key, headers, value } = record;
+    const item = { partition, offset, timestampMs, key, headers, type, content, replay, bytes: value?.length ?? 0 };
+    return { item: { ...item, metadata: {}, expected: undefined } };
+  }
+
+  async encode(items: readonly ContentItem[]): Promise<EncodedBody> {
+    const rows = items.map(({ partition, offset, content }): ServiceRow => ({ partition, offset, content, status: 'success' }));
+    return { body: Buffer.from(JSON.stringify(rows)), rows: items.length };
+  }
+
+  create(type: string, signal: AbortSignal): Promise<CreatedJob> {
+    return this.#call('create', signal, undefined, type, () => {
+      const { id } = this.service.create(type);
+      return { remoteId: id, uploadUrl: `memory://upload/${id}?signature=secret` };
+    });
+  }
+
+  upload(job: CreatedJob, { body }: EncodedBody, signal: AbortSignal): Promise<void> {
+    const rows = JSON.parse(body.toString()) as ServiceRow[];
+    return this.#call('upload', signal, job.remoteId, undefined, () => this.service.put(job.remoteId, rows));
+  }
+
+  status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus> {
+    return this.#call('status', signal, remoteId, undefined, () => {
+      const batch = this.service.batches.get(remoteId);
+      if (batch === undefined) return { state: 'missing', rawState: '404' };
+      const answer = { state: batch.state, rawState: batch.state.toUpperCase() };
+      if (batch.state !== 'finished') return answer;
+      const finished = { ...answer, resultUrl: `memory://results/${remoteId}?signature=secret` };
+      return batch.expectedRows === undefined ? finished : { ...finished, expectedRows: batch.expectedRows };
+    });
+  }
+
+  async *results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]> {
+    const remoteId = /^memory:\/\/results\/([^?]+)/.exec(status.resultUrl ?? '')?.[1];
+    if (remoteId === undefined) throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
+    let cut: Fault | undefined;
+    const whole = await this.#call('results', signal, remoteId, undefined, (fault) => {
+      cut = fault;
+      return this.service.batch(remoteId).results;
+    });
+    const lines = whole.slice(0, cut?.afterRows ?? whole.length);
+    for (let at = 0; at < lines.length; at += ROWS_PER_SLICE) {
+      signal.throwIfAborted();
+      yield lines.slice(at, at + ROWS_PER_SLICE).map(toResultRow);
+      await this.#turn(signal);
+    }
+    if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');
+  }
+
+  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord {
+    return decision(item, 'error', job, error);
+  }
+
+  /** One call: request, effect, answer, each in its turn; faults as scripted; ends at once when aborted. */
+  #call<T>(
+    operation: Operation,
+    signal: AbortSignal,
+    remoteId: string | undefined,
+    type: string | undefined,
+    effect: (fault: Fault | undefined) => T,
+  ): Promise<T> {
+    const channel = `service/${this.#client}/${operation}/${++this.#calls}`;
+    let hang = false;
+    const answer = roundTrip(this.service.network, this.#home, channel, () => {
+      this.service.calls[operation]++;
+      const fault = this.service.script.fault?.(operation, remoteId, type);
+      hang = fault?.hang === true;
+      const fails = fault?.failure !== undefined && fault.afterRows === undefined;
+      if (fault === undefined || fault.after === true || (!fails && !hang)) {
+        const value = effect(fault);
+        if (fault === undefined || (!fails && !hang)) return value;
+      }
+      throw errorOf(fault, operation);
+    });
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      if (signal.aborted) return abort();
+      signal.addEventListener('abort', abort, { once: true });
+      const done = (settle: () => void) => {
+        if (hang) return;
+        signal.removeEventListener('abort', abort);
+        settle();
+      };
+      answer.then(
+        (value) => done(() => resolve(value)),
+        (error) => done(() => reject(error)),
+      );
+    });
+  }
+
+  /** Lets others run between two slices. */
+  #turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#home.defer(`service/${this.#client}/slice`, resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+function poison(reason: PoisonReason, message: string): Decoded {
+  return { poison: { reason, message } };
+}
+
+function errorOf(fault: Fault, operation: Operation): ServiceError {
+  const failure = fault.failure ?? 'unavailable';
+  return new ServiceError(failure, `scripted ${failure}`, { operation, retryAfterMs: fault.retryAfterMs });
+}
+
+function toResultRow(line: ResultLine): ResultRow | MalformedRow {
+  if ('malformed' in line) return line;
+  const { partition, offset, status } = line;
+  return { partition, offset, status, bytes: 100, render: (job) => decision(line, status, job) };
+}
+
+function decision(
+  at: SourceCoordinate,
+  status: 'success' | 'error',
+  job: JobContext,
+  error?: { readonly code: string; readonly message: string },
+): OutgoingRecord {
+  const value: ScriptedDecision = {
+    partition: at.partition,
+    offset: at.offset,
+    status,
+    job: job.jobId,
+    remote: job.remoteId,
+    type: job.type,
+    attempt: job.attempt,
+    ...(error === undefined ? {} : { error }),
+  };
+  return { key: `${at.partition}:${at.offset}`, value: JSON.stringify(value) };
+}

@@ -1,0 +1,37 @@
+/** Timers by time, and by the order they were set within one instant. */
+export interface Timer {
+  readonly atMs: number;
+  readonly fire: () => void;
+}
+
+export class TimerQueue {
+  /** Latest first, so that the next one is popped off the end. */
+  readonly #timers: Timer[] = [];
+
+  get size(): number {
+    return this.#timers.length;
+  }
+
+  /** @returns what cancels it. */
+  add(atMs: number, fire: () => void): () => void {
+    const timer: Timer = { atMs, fire };
+    let low = 0;
+    let high = this.#timers.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#timers[middle] as Timer).atMs > atMs) low = middle + 1;
+      else high = middle;
+    }
+    this.#timers.splice(low, 0, timer);
+    return () => {
+      const at = this.#timers.indexOf(timer);
+      if (at >= 0) this.#timers.splice(at, 1);
+    };
+  }
+
+  /** Takes the first timer that is due at `untilMs` or before. */
+  takeDue(untilMs: number): Timer | undefined {
+    const next = this.#timers.at(-1);
+    return next !== undefined && next.atMs <= untilMs ? this.#timers.pop() : undefined;
+  }
+}
