@@ -3,12 +3,13 @@
  * put together from parts that are JSON already.
  */
 import { isUtf8 } from 'node:buffer';
+import { DEAD_LETTER_HEADERS, eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, RecordHeaders, SourceCoordinate } from '../core/record.ts';
 import type { Labels } from './labels.ts';
 
-/** Carries the event id, for consumers that dedupe. Replaces a source header of this name. */
-export const EVENT_ID_HEADER = 'event-id';
+/** For consumers that dedupe. A source header of this name is replaced. */
+const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
 
 export interface DecisionOptions {
   /** The source topic. */
@@ -46,12 +47,6 @@ export interface DecisionRenderer {
 
 const NO_LABELS: Labels = { json: '[]', raw: undefined };
 
-/** `<topic>-<partition>-<offset>`, and `#<replay>` after a reset of the group. Stable over every retry. */
-export function eventId(topic: string, source: SourceCoordinate & { readonly replay: number }): string {
-  const id = `${topic}-${source.partition}-${source.offset}`;
-  return source.replay === 0 ? id : `${id}#${source.replay}`;
-}
-
 /** Builds the renderer of one pipeline's decisions. */
 export function createDecisionRenderer({ topic, includeContent }: DecisionOptions): DecisionRenderer {
   const topicJson = JSON.stringify(topic);
@@ -68,7 +63,7 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
       tail = `},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`;
     }
     const { partition, offset, key } = source;
-    const id = eventId(topic, source);
+    const id = eventId(topic, source, source.replay);
     const { labels } = facts;
     const value =
       `{"id":${JSON.stringify(id)},"status":"${facts.status}"` +

@@ -1,6 +1,7 @@
 /** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
 import { isUtf8 } from 'node:buffer';
-import type { ContentItem, Decoded, HeaderValue, JsonObject, PoisonReason, RecordHeaders, SourceRecord } from '../core/record.ts';
+import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem, Decoded, HeaderValue, JsonObject, PoisonReason, RecordHeaders } from '../core/record.ts';
 import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from './exact-json.ts';
 import { type MappingOptions, parsePath, valueAt } from './mapping.ts';
 
@@ -12,8 +13,7 @@ const ITEM_OVERHEAD_BYTES = 128;
 
 const NO_HEADERS: RecordHeaders = Object.freeze({});
 
-/** A rewind passes the job's type: it is kept, and the list of allowed types does not apply (DESIGN 3). */
-export type Decoder = (record: SourceRecord, replay: number, rewindType?: string) => Decoded;
+export type Decoder = PipelineKind['decode'];
 
 /** Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6). */
 export function createDecoder(mapping: MappingOptions): Decoder {
@@ -25,10 +25,10 @@ export function createDecoder(mapping: MappingOptions): Decoder {
   const allowedTypes = mapping.allowedTypes === undefined ? undefined : new Set(mapping.allowedTypes);
   const { headers: headerNames, nullValues, maxContentBytes } = mapping;
 
-  return (record, replay, rewindType) => {
+  return (record, replay, again) => {
     const { value } = record;
     if (value === null) {
-      if (nullValues === 'skip' && rewindType === undefined) return { skip: 'null_value' };
+      if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
     }
     if (!isUtf8(value)) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
@@ -54,13 +54,13 @@ export function createDecoder(mapping: MappingOptions): Decoder {
       return poison('too_large', `"${mapping.content}" has ${bytes} bytes, more than the ${maxContentBytes} allowed`);
     }
 
-    let type: unknown = rewindType ?? constantType;
+    let type: unknown = again?.type ?? constantType;
     if (type === undefined && typePath !== undefined) type = valueAt(document, typePath);
     if (typeof type !== 'string' || type === '') {
       const path = typePath?.join('.') ?? 'type';
       return poison('no_type', `"${path}" must be a string that is not empty, but is ${type === '' ? 'empty' : nameOf(type)}`);
     }
-    if (rewindType === undefined && allowedTypes !== undefined && !allowedTypes.has(type)) {
+    if (again === undefined && allowedTypes !== undefined && !allowedTypes.has(type)) {
       return poison('type_not_allowed', `the content type is none of those allowed: ${[...allowedTypes].join(', ')}`);
     }
 

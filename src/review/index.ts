@@ -1,6 +1,5 @@
 /** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
 import type { PipelineKind, RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
-import type { Decoded, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { problemWithReferenceColumn } from './column-names.ts';
@@ -24,17 +23,12 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly onNotice?: (notice: ResultNotice) => void;
 }
 
-export interface ReviewKind extends PipelineKind {
-  /** `rewindType`: a rewind keeps the job's type and skips the filters (DESIGN 3). */
-  decode(record: SourceRecord, replay: number, rewindType?: string): Decoded;
-}
-
 const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
 /** Notices remembered, so that each is told once. */
 const MAX_NOTICES = 1000;
 
 /** The pipeline kind of batch reviews. @throws RangeError on a path or a column name that cannot work. */
-export function reviewKind(options: ReviewOptions, service: ReviewService): ReviewKind {
+export function reviewKind(options: ReviewOptions, service: ReviewService): PipelineKind {
   const columns: ColumnOptions = {
     referenceColumn: options.referenceColumn ?? DEFAULT_COLUMNS.referenceColumn,
     maxMetadataColumns: options.maxMetadataColumns ?? DEFAULT_COLUMNS.maxMetadataColumns,
@@ -57,12 +51,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Revi
 
     async create(type, signal) {
       const batch = await service.createBatch(type, { signal });
-      if (!batch.batch_id || !batch.upload_url) {
-        throw new ServiceError('protocol', 'the service created a batch without an id or an upload address', {
-          operation: 'create_batch',
-        });
-      }
-      return { remoteId: batch.batch_id, uploadUrl: batch.upload_url };
+      return { remoteId: batch.batchId, uploadUrl: batch.uploadUrl };
     },
 
     async upload(job, { body }, signal) {
@@ -91,13 +80,14 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Revi
 
 /** What a GET of a batch says (service-interface.md 2.1), in the engine's words. */
 export function remoteStatus(batch: BatchState): RemoteStatus {
-  const { batch_status: rawState, success_count: succeeded, error_count: failed } = batch;
-  const counts = isCount(succeeded) && isCount(failed) ? { expectedRows: succeeded + failed } : {};
+  const { rawStatus: rawState, downloadUrl: resultUrl, counts } = batch;
+  const expected =
+    counts.success === undefined || counts.error === undefined ? {} : { expectedRows: counts.success + counts.error };
   const state = stateOf(rawState);
-  if (state !== 'finished') return { state, rawState, ...counts };
+  if (state !== 'finished') return { state, rawState, ...expected };
   // Finished, but no address yet: asking again is all that helps.
-  if (!batch.download_url) return { state: 'pending', rawState, ...counts };
-  return { state, rawState, resultUrl: batch.download_url, ...counts };
+  if (resultUrl === undefined) return { state: 'pending', rawState, ...expected };
+  return { state, rawState, resultUrl, ...expected };
 }
 
 function stateOf(rawState: string): RemoteState {
@@ -115,10 +105,6 @@ function stateOf(rawState: string): RemoteState {
     case undefined:
       return 'unknown';
   }
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function onceEach(tell: (notice: ResultNotice) => void): (notice: ResultNotice) => void {

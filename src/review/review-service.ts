@@ -1,18 +1,17 @@
 /** What a review needs of the Content Review Service. `src/service/client.ts` satisfies it; a test may script it. */
 
 export interface CreatedBatch {
-  readonly batch_id: string;
-  readonly batch_status: string;
+  readonly batchId: string;
   /** Presigned and secret (I6). */
-  readonly upload_url: string | null;
+  readonly uploadUrl: string;
 }
 
 export interface BatchState {
-  readonly batch_status: string;
+  /** batch_status as the service spelled it. */
+  readonly rawStatus: string;
   /** Presigned and secret (I6). Only there when the batch is finished. */
-  readonly download_url?: string | null | undefined;
-  readonly success_count?: number | null | undefined;
-  readonly error_count?: number | null | undefined;
+  readonly downloadUrl: string | undefined;
+  readonly counts: { readonly success: number | undefined; readonly error: number | undefined };
 }
 
 interface CallOptions {
