@@ -33,22 +33,21 @@ export class PartitionState {
     this.position = progress.watermark;
   }
 
-  /** Takes over `progress.claimed`. */
-  static resume(partition: number, progress: Omit<PartitionProgress, 'seq'>): PartitionState {
+  /** Goes on from what the journal says. Takes over `progress.claimed`. */
+  static resume(partition: number, progress: PartitionProgress): PartitionState {
     return new PartitionState(partition, progress);
   }
 
-  /** A partition that nobody has read yet; its start is written with the next commit. */
-  static startAt(partition: number, offset: number): PartitionState {
-    const state = new PartitionState(partition, {
-      watermark: offset,
-      claimed: new OffsetSet(),
-      replay: 0,
-      read: offset,
-      last: null,
-    });
+  /** Progress that the journal does not have yet (a first start, a reset): written with the next commit. */
+  static begin(partition: number, progress: Omit<PartitionProgress, 'seq'>): PartitionState {
+    const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
+  }
+
+  /** A partition that nobody has read yet. */
+  static startAt(partition: number, offset: number): PartitionState {
+    return PartitionState.begin(partition, { watermark: offset, claimed: new OffsetSet(), replay: 0, read: offset, last: null });
   }
 
   get watermark(): number {

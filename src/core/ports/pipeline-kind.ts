@@ -65,8 +65,11 @@ export interface MalformedRow {
 
 export interface PipelineKind {
   readonly name: string;
-  /** Understands a source record, or says why not. Never throws. `allTypes`: a rewind keeps the job's type and skips filters. */
-  decode(record: SourceRecord, replay: number): Decoded;
+  /**
+   * Understands a source record, or says why not. Never throws. `again` is given in a rewind: the record was accepted
+   * before, so it keeps its job's type and passes every filter and list of allowed types.
+   */
+  decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
   /** Builds the upload body. Gives the event loop back now and then: a batch may have 100,000 rows. */
   encode(items: readonly ContentItem[]): Promise<EncodedBody>;
   /** @throws ServiceError */

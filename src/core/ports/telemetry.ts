@@ -20,3 +20,19 @@ export interface Logger {
   error(fields: object, message: string): void;
   child(fields: object): Logger;
 }
+
+/** Where loops prove progress or say why they wait (I8), and what readiness depends on. */
+export interface HealthReporter {
+  /** The loop `name` made progress. The first call makes it known. */
+  beat(name: string): void;
+  /** The loop waits for something outside itself; with `atMostMs` no longer than that. */
+  waiting(name: string, reason: string, atMostMs?: number): void;
+  /** The loop has ended as it should. */
+  ended(name: string): void;
+  /** The condition `name` holds. */
+  ready(name: string): void;
+  /** It does not hold; the reason says what to look at. */
+  notReady(name: string, reason: string): void;
+  /** The condition no longer counts. */
+  withdraw(name: string): void;
+}

@@ -1,0 +1,49 @@
+/** What the parts of a shard worker share: the ports, the options, and the limits that span the pipeline's shards. */
+import type { LimitFunction } from 'p-limit';
+import type { Clock, Random } from '../core/ports/clock.ts';
+import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
+import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { PipelineOptions } from './options.ts';
+import type { TypeGates } from './type-gates.ts';
+import type { WaitReasons } from './wait-reasons.ts';
+
+/** The outside world of one pipeline. */
+export interface PipelinePorts {
+  readonly group: ShardGroup;
+  readonly producers: ShardProducers;
+  readonly admin: ClusterAdmin;
+  readonly reader: SourceReader;
+  readonly kind: PipelineKind;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly health: HealthReporter;
+}
+
+export interface PipelineContext extends PipelinePorts {
+  readonly options: PipelineOptions;
+  readonly instance: string;
+  readonly budget: MemoryBudget;
+  readonly gates: TypeGates;
+  readonly waits: WaitReasons;
+  readonly limits: {
+    readonly uploads: LimitFunction;
+    readonly polls: LimitFunction;
+    readonly downloads: LimitFunction;
+    readonly claims: LimitFunction;
+  };
+  /** Facts about the topics, learnt at start. */
+  readonly topics: TopicFacts;
+}
+
+export interface TopicFacts {
+  /** K. */
+  readonly shards: number;
+  /** Tombstones of the journal live this long: a replay must be faster than half of it. */
+  readonly deleteRetentionMs: number;
+  /** Largest record value that the dead-letter topic takes, bytes. */
+  readonly maxDeadLetterBytes: number;
+}

@@ -1,0 +1,272 @@
+/**
+ * Takes source records that nobody has claimed: decodes them, buffers them by type, seals full and old buffers, sends
+ * what cannot be decoded to the dead letters (DESIGN 3 'Intake').
+ */
+import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import { deadLetter } from '../core/dead-letter.ts';
+import type { FetchedBatch } from '../core/ports/kafka.ts';
+import type { OutgoingRecord, Poison, SourceRecord } from '../core/record.ts';
+import type { ClaimedCoordinate } from '../core/shard-state.ts';
+import { RefusedError } from './errors.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+/** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
+const MAX_INBOX_BYTES = 2 * 1024 * 1024;
+/** Dead letters of one transaction. */
+const MAX_DEAD_LETTERS = { rows: 1000, bytes: 4 * 1024 * 1024 };
+
+export class Intake {
+  readonly #shard: ShardRuntime;
+  readonly #buffers: ItemBuffers;
+  readonly #submit: (sealed: SealedItems) => void;
+  readonly #commitProgress: () => void;
+  readonly #inbox: FetchedBatch[] = [];
+  #inboxBytes = 0;
+  #draining = false;
+  #waitingForMemory = false;
+  /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
+  readonly #expected = new Map<number, number>();
+  readonly #paused = new Set<number>();
+  readonly #endOffsets = new Map<number, number>();
+  #spanWaits = new Map<number, () => void>();
+  #cancelTimer: (() => void) | undefined;
+  readonly #unregister: () => void;
+
+  /**
+   * @param submit takes a sealed batch; must not block.
+   * @param commitProgress is asked to commit W soon: skipped records alone have moved it far.
+   */
+  constructor(shard: ShardRuntime, submit: (sealed: SealedItems) => void, commitProgress: () => void) {
+    this.#shard = shard;
+    this.#submit = submit;
+    this.#commitProgress = commitProgress;
+    this.#buffers = new ItemBuffers(shard.context.options.batch);
+    this.#unregister = shard.context.budget.register({
+      largestBytes: () => this.#buffers.largestBytes,
+      sealLargest: () => {
+        const sealed = this.#buffers.sealLargest();
+        if (sealed !== undefined) this.#seal(sealed);
+      },
+    });
+    for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
+  }
+
+  /** Starts to read, or goes on after a rejoin, which paused everything and forgot the positions. */
+  resume(): void {
+    this.#paused.clear();
+    for (const [partition, offset] of this.#expected) {
+      this.#shard.context.group.seek('source', partition, offset);
+      this.#paused.add(partition);
+    }
+    this.#flow();
+  }
+
+  /** Takes nothing more; what is buffered is read again by the next owner. */
+  stop(): void {
+    this.#cancelTimer?.();
+    this.#unregister();
+    for (const end of this.#spanWaits.values()) end();
+    this.#spanWaits.clear();
+    let bytes = 0;
+    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest())
+      bytes += sealed.bytes;
+    this.#shard.context.budget.unbuffer(bytes);
+  }
+
+  fetched(batch: FetchedBatch): void {
+    const expected = this.#expected.get(batch.partition);
+    if (expected === undefined) return;
+    this.#endOffsets.set(batch.partition, batch.endOffset);
+    if (batch.fetchOffset !== expected) {
+      // Under way when the position was moved: what it holds was read already, or comes again.
+      this.#shard.context.group.seek('source', batch.partition, expected);
+      return;
+    }
+    this.#expected.set(batch.partition, batch.nextOffset);
+    this.#inbox.push(batch);
+    this.#inboxBytes += batch.bytes;
+    this.#flow();
+    if (!this.#draining) this.#shard.spawn('intake', () => this.#drain());
+  }
+
+  /** Records between what was read and the end of the log, over the shard's partitions. */
+  get lag(): number {
+    let lag = 0;
+    for (const [partition, end] of this.#endOffsets) lag += Math.max(0, end - this.#shard.state.partition(partition).position);
+    return lag;
+  }
+
+  get oldestEventMs(): number {
+    return this.#buffers.oldestEventMs;
+  }
+
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    const { context, signal } = this.#shard;
+    try {
+      for (let batch = this.#inbox[0]; batch !== undefined; batch = this.#inbox[0]) {
+        if (context.budget.intakeFull) await this.#waitForMemory();
+        signal.throwIfAborted();
+        const poison = this.#take(batch);
+        this.#inbox.shift();
+        this.#inboxBytes -= batch.bytes;
+        this.#schedule();
+        await this.#deadLetters(poison);
+        this.#flow();
+      }
+    } finally {
+      this.#draining = false;
+    }
+  }
+
+  async #waitForMemory(): Promise<void> {
+    const { context, signal, shard } = this.#shard;
+    this.#waitingForMemory = true;
+    this.#flow();
+    const done = context.waits.begin('memory', `shard ${shard}`);
+    try {
+      await context.budget.intakeRoom(signal);
+    } finally {
+      done();
+      this.#waitingForMemory = false;
+      if (!signal.aborted) this.#flow();
+    }
+  }
+
+  /** @returns the records that cannot be decoded. */
+  #take(batch: FetchedBatch): { record: SourceRecord; poison: Poison }[] {
+    const { context, state, inHand } = this.#shard;
+    const partition = state.partition(batch.partition);
+    const { kind, budget } = context;
+    const nowMs = context.clock.now();
+    const poison: { record: SourceRecord; poison: Poison }[] = [];
+    const skipped = new Map<string, number>();
+    let consumed = 0;
+    let position = partition.position;
+    for (const record of batch.records) {
+      const { offset } = record;
+      if (offset < position) continue;
+      if (offset > position) partition.passGap(position, offset);
+      position = offset + 1;
+      if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
+      if (partition.isClaimed(offset)) continue;
+      consumed++;
+      const decoded = kind.decode(record, partition.replay);
+      if ('item' in decoded) {
+        const { item } = decoded;
+        budget.buffer(item.bytes);
+        inHand.buffered++;
+        const sinceMs = offset < partition.seenBefore ? Math.min(nowMs, record.timestampMs) : nowMs;
+        const sealed = this.#buffers.add(item, sinceMs);
+        if (sealed !== undefined) this.#seal(sealed);
+      } else if ('poison' in decoded) {
+        inHand.poison++;
+        poison.push({ record, poison: decoded.poison });
+      } else {
+        partition.claim(offset, record.timestampMs);
+        skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
+      }
+    }
+    partition.passGap(position, batch.nextOffset);
+    partition.position = Math.max(position, batch.nextOffset);
+    if (consumed > 0) context.metrics.count('events_consumed_total', this.#shard.labels, consumed);
+    for (const [reason, count] of skipped)
+      context.metrics.count('events_skipped_total', { ...this.#shard.labels, reason }, count);
+    return poison;
+  }
+
+  async #deadLetters(poison: readonly { record: SourceRecord; poison: Poison }[]): Promise<void> {
+    const { context, state } = this.#shard;
+    let chunk: (ClaimedCoordinate & { record: OutgoingRecord; reason: string })[] = [];
+    let bytes = 0;
+    const flush = async () => {
+      const letters = chunk;
+      chunk = [];
+      bytes = 0;
+      await this.#shard.deadLetter(letters);
+      for (const { reason } of letters) context.metrics.count('dead_lettered_total', { ...this.#shard.labels, reason });
+    };
+    for (const { record, poison: why } of poison) {
+      const letter = deadLetter(record, why, {
+        topic: context.options.source.topic,
+        stage: 'decode',
+        replay: state.partition(record.partition).replay,
+        maxValueBytes: context.topics.maxDeadLetterBytes,
+      });
+      chunk.push({
+        partition: record.partition,
+        offset: record.offset,
+        timestampMs: record.timestampMs,
+        record: letter,
+        reason: why.reason,
+      });
+      bytes += letter.value?.length ?? 0;
+      if (chunk.length >= MAX_DEAD_LETTERS.rows || bytes >= MAX_DEAD_LETTERS.bytes) await flush();
+    }
+    if (chunk.length > 0) await flush();
+  }
+
+  #seal(sealed: SealedItems): void {
+    const { context, inHand } = this.#shard;
+    inHand.buffered -= sealed.items.length;
+    inHand.sealed += sealed.items.length;
+    context.budget.seal(sealed.bytes);
+    this.#submit(sealed);
+  }
+
+  /** Buffers seal by the wall clock, also when no record comes. */
+  #schedule(): void {
+    this.#cancelTimer?.();
+    const dueMs = this.#buffers.nextDueMs;
+    if (dueMs === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#shard.context;
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.now()), () => {
+      for (const sealed of this.#buffers.sealAged(clock.now())) this.#seal(sealed);
+      this.#schedule();
+    });
+  }
+
+  /** Pauses and resumes partitions as the inbox, the memory and the span allow; called whenever one of them moved. */
+  #flow(): void {
+    const { context, state, signal } = this.#shard;
+    if (signal.aborted) return;
+    const full = this.#waitingForMemory || this.#inboxBytes > MAX_INBOX_BYTES;
+    for (const [partition] of this.#expected) {
+      const wide = state.partition(partition).span > context.options.source.maxSpan;
+      this.#waitForSpan(partition, wide);
+      if (wide && state.partition(partition).dirty) this.#commitProgress();
+      const pause = full || wide;
+      if (pause === this.#paused.has(partition)) continue;
+      if (pause) {
+        this.#paused.add(partition);
+        context.group.pause('source', partition);
+      } else {
+        this.#paused.delete(partition);
+        context.group.resume('source', partition);
+      }
+    }
+  }
+
+  /** W moved: partitions that were too wide may go on. */
+  watermarkMoved(): void {
+    this.#flow();
+  }
+
+  #waitForSpan(partition: number, wide: boolean): void {
+    const end = this.#spanWaits.get(partition);
+    if (wide && end === undefined) {
+      this.#spanWaits.set(partition, this.#shard.context.waits.begin('span', `partition ${partition}`));
+    } else if (!wide && end !== undefined) {
+      end();
+      this.#spanWaits.delete(partition);
+    }
+  }
+
+  #recreated(partition: number, offset: number): RefusedError {
+    const { source, journal } = this.#shard.context.options;
+    return new RefusedError(
+      `record ${partition}:${offset} of source topic ${source.topic} is not the one that this pipeline has read there: the topic was deleted and made anew. ` +
+        `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
+    );
+  }
+}

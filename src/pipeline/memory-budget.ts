@@ -1,0 +1,120 @@
+/**
+ * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records
+ * read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
+ */
+export const INTAKE_SHARE = 0.7;
+
+/** Something that holds items it could seal into a batch to make room. */
+export interface Sealable {
+  largestBytes(): number;
+  sealLargest(): void;
+}
+
+export class MemoryBudget {
+  readonly totalBytes: number;
+  #buffered = 0;
+  #sealed = 0;
+  #work = 0;
+  readonly #sealables = new Set<Sealable>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(totalBytes: number) {
+    this.totalBytes = totalBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#buffered + this.#sealed + this.#work;
+  }
+
+  get intakeFull(): boolean {
+    return this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
+  }
+
+  register(sealable: Sealable): () => void {
+    this.#sealables.add(sealable);
+    return () => this.#sealables.delete(sealable);
+  }
+
+  /** Items were put into a buffer. May overshoot by what one fetch brings. */
+  buffer(bytes: number): void {
+    this.#buffered += bytes;
+  }
+
+  /** A buffer was thrown away. */
+  unbuffer(bytes: number): void {
+    this.#buffered -= bytes;
+    this.#wake();
+  }
+
+  /** Buffered items became a batch on its way to the service; `release` it with `unseal`. */
+  seal(bytes: number): void {
+    this.#buffered -= bytes;
+    this.#sealed += bytes;
+  }
+
+  unseal(bytes: number): void {
+    this.#sealed -= bytes;
+    this.#wake();
+  }
+
+  /**
+   * Makes room for intake: seals the largest buffer anywhere, unless enough is on its way out already.
+   */
+  relieve(): void {
+    if (this.#sealed > (this.totalBytes * INTAKE_SHARE) / 2) return;
+    let largest: Sealable | undefined;
+    for (const one of this.#sealables) if (one.largestBytes() > (largest?.largestBytes() ?? 0)) largest = one;
+    largest?.sealLargest();
+  }
+
+  /** Resolves when intake has room again. @throws the signal's reason */
+  async intakeRoom(signal: AbortSignal): Promise<void> {
+    while (this.intakeFull) {
+      this.relieve();
+      await this.#freed(signal);
+    }
+  }
+
+  /**
+   * Reserves memory for settling or rewinding. One such piece of work is always let through, however large, so that
+   * work goes on. @returns what gives it back; call it once.
+   */
+  async work(bytes: number, signal: AbortSignal): Promise<() => void> {
+    while (
+      this.#work > 0 &&
+      this.#work + bytes > Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed)
+    ) {
+      await this.#freed(signal);
+    }
+    signal.throwIfAborted();
+    this.#work += bytes;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#work -= bytes;
+      this.#wake();
+    };
+  }
+
+  #freed(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        signal.removeEventListener('abort', aborted);
+        resolve();
+      };
+      const aborted = () => {
+        this.#waiting.delete(done);
+        reject(signal.reason);
+      };
+      this.#waiting.add(done);
+      signal.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  #wake(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+}

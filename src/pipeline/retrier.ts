@@ -1,0 +1,233 @@
+/**
+ * What must be submitted again, or gets its terminal record without a result row: reads the records from the source
+ * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
+ */
+import { deadLetterOf } from '../core/dead-letter.ts';
+import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../core/failure-policy.ts';
+import type { CoordinateSet, LiveJob } from '../core/job.ts';
+import { OffsetSet } from '../core/offset-set.ts';
+import type { ContentItem, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import type { Submission } from './submitter.ts';
+
+interface Retry {
+  readonly job: LiveJob;
+  readonly failure: JobFailure;
+  readonly action: FailureAction;
+  /** The records wanted, as they were when the job failed; found ones are taken out. */
+  readonly wanted: CoordinateSet;
+  readonly items: ContentItem[];
+  readonly unreadable: (SourceCoordinate & { readonly poison: Poison })[];
+}
+
+/** Terminal records of one transaction. */
+const CHUNK_ROWS = 1000;
+
+export class Retrier {
+  readonly #shard: ShardRuntime;
+  readonly #submit: (submission: Submission) => void;
+  readonly #waiting: Retry[] = [];
+  #running = false;
+  /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
+  readonly #spent = new Map<string, number>();
+
+  constructor(shard: ShardRuntime, submit: (submission: Submission) => void) {
+    this.#shard = shard;
+    this.#submit = submit;
+  }
+
+  /** Takes a job that failed; decides what becomes of what is left of it. */
+  add(job: LiveJob, failure: JobFailure): void {
+    const { context, state } = this.#shard;
+    const spent = this.#spentOf(job);
+    const action = decide(failure, job.record, job.left.size, spent, context.options.retry);
+    if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
+    this.#shard.status(job).phase = 'retrying';
+    context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
+    this.#shard.logger.warn(
+      {
+        job: job.record.id,
+        batch: job.record.remoteId,
+        failure,
+        action,
+        attempt: job.record.attempt,
+        left: job.left.size,
+        live: state.jobs.size,
+      },
+      'a batch did not end with a decision for each record',
+    );
+    this.#waiting.push({ job, failure, action, wanted: job.left.clone(), items: [], unreadable: [] });
+    if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
+  }
+
+  #spentOf(job: LiveJob): number {
+    return Math.max(job.record.spent, this.#spent.get(job.record.root) ?? 0, this.#shard.state.spentInLine(job.record.root));
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    try {
+      while (this.#waiting.length > 0) await this.#pass();
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** One pass over the source for as many waiting retries as memory has room for, at least one. */
+  async #pass(): Promise<void> {
+    const { context, signal } = this.#shard;
+    const retries: Retry[] = [];
+    let bytes = 0;
+    while (
+      this.#waiting[0] !== undefined &&
+      (retries.length === 0 || bytes + memoryOf(this.#waiting[0]) < context.budget.totalBytes / 8)
+    ) {
+      const retry = this.#waiting.shift() as Retry;
+      bytes += memoryOf(retry);
+      retries.push(retry);
+    }
+    const release = await context.budget.work(bytes, signal);
+    let holders = 1;
+    const letGo = () => {
+      if (--holders === 0) release();
+    };
+    try {
+      await this.#read(retries);
+      for (const retry of retries) {
+        await this.#settleUnreadable(retry);
+        if (retry.items.length === 0) continue;
+        if (retry.action === 'error') await this.#settleAsFailed(retry);
+        else {
+          for (const part of retry.action === 'bisect' ? halves(retry.items) : [retry.items]) {
+            holders++;
+            this.#submit(this.#submission(retry, part, letGo));
+          }
+        }
+      }
+    } finally {
+      letGo();
+    }
+  }
+
+  #submission(retry: Retry, items: readonly ContentItem[], release: () => void): Submission {
+    const { record } = retry.job;
+    const bisected = retry.action === 'bisect';
+    return {
+      type: record.type,
+      items,
+      sinceMs: this.#shard.context.clock.now(),
+      from: retry.job,
+      attempt: record.attempt + 1,
+      depth: record.depth + (bisected ? 1 : 0),
+      spent: this.#spentOf(retry.job),
+      release,
+    };
+  }
+
+  async #read(retries: readonly Retry[]): Promise<void> {
+    const { context, signal } = this.#shard;
+    const byPartition = new Map<number, OffsetSet>();
+    for (const { wanted } of retries) {
+      for (const [partition, offsets] of wanted.entries()) {
+        const all = byPartition.get(partition) ?? new OffsetSet();
+        byPartition.set(partition, all);
+        for (const offset of offsets) all.add(offset);
+      }
+    }
+    const ranges = await context.admin.ranges(context.options.source.topic, [...byPartition.keys()]);
+    for (const [partition, offsets] of byPartition) {
+      const range = ranges.get(partition) ?? { start: 0, end: 0 };
+      const to = Math.min(offsets.max() as number, range.end - 1);
+      const from = Math.max(offsets.min() as number, range.start);
+      if (from <= to) {
+        await context.reader.read(
+          { partition, from, to },
+          (records) => {
+            for (const record of records) if (offsets.has(record.offset)) this.#found(retries, record);
+          },
+          signal,
+        );
+      }
+    }
+    for (const retry of retries) {
+      for (const at of retry.wanted) {
+        retry.unreadable.push({
+          ...at,
+          poison: {
+            reason: 'source_unavailable',
+            message: 'the source topic no longer has this record, so it cannot be submitted again',
+          },
+        });
+      }
+    }
+  }
+
+  #found(retries: readonly Retry[], record: SourceRecord): void {
+    const { partition, offset } = record;
+    const retry = retries.find(({ wanted }) => wanted.has(partition, offset));
+    if (retry === undefined) return;
+    retry.wanted.delete(partition, offset);
+    const decoded = this.#shard.context.kind.decode(record, retry.job.replayOf(partition), { type: retry.job.record.type });
+    if ('item' in decoded) retry.items.push(decoded.item);
+    else if ('poison' in decoded) retry.unreadable.push({ partition, offset, poison: decoded.poison });
+    else
+      retry.unreadable.push({
+        partition,
+        offset,
+        poison: { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` },
+      });
+  }
+
+  async #settleUnreadable(retry: Retry): Promise<void> {
+    const { context, labels } = this.#shard;
+    const letters = retry.unreadable.map(({ partition, offset, poison }) => ({
+      partition,
+      offset,
+      reason: poison.reason,
+      record: deadLetterOf({ partition, offset }, poison, {
+        topic: context.options.source.topic,
+        stage: 'rewind',
+        replay: retry.job.replayOf(partition),
+        maxValueBytes: context.topics.maxDeadLetterBytes,
+      }),
+    }));
+    await this.#settleInChunks(retry.job, context.options.deadLetters.topic, letters, (chunk) => {
+      for (const { reason } of chunk) context.metrics.count('dead_lettered_total', { ...labels, reason });
+    });
+  }
+
+  async #settleAsFailed(retry: Retry): Promise<void> {
+    const { context, labels } = this.#shard;
+    const { id, remoteId, type, attempt } = retry.job.record;
+    const error = { code: retry.failure, message: FAILURE_MESSAGE[retry.failure] };
+    const decisions = retry.items.map((item) => ({
+      partition: item.partition,
+      offset: item.offset,
+      record: context.kind.failure(item, error, { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() }),
+    }));
+    await this.#settleInChunks(retry.job, context.options.output.topic, decisions, (chunk) => {
+      context.metrics.count('decisions_total', { ...labels, status: 'ERROR' }, chunk.length);
+    });
+  }
+
+  async #settleInChunks<T extends SourceCoordinate & { readonly record: OutgoingRecord }>(
+    job: LiveJob,
+    topic: string,
+    records: readonly T[],
+    settled: (chunk: readonly T[]) => void,
+  ): Promise<void> {
+    for (let at = 0; at < records.length; at += CHUNK_ROWS) {
+      const chunk = records.slice(at, at + CHUNK_ROWS);
+      await this.#shard.settle(job, topic, chunk);
+      settled(chunk);
+    }
+  }
+}
+
+/** Items take about the memory of the body that they were in, and of their objects. */
+const memoryOf = (retry: Retry): number => (retry.job.record.bytes * 2 * retry.wanted.size) / Math.max(1, retry.job.record.count);
+
+function halves(items: readonly ContentItem[]): (readonly ContentItem[])[] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)].filter((half) => half.length > 0);
+}

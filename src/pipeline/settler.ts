@@ -1,0 +1,181 @@
+/**
+ * Turns a finished job's results into terminal records (DESIGN 3 'Settle'): streams them, collects a chunk, and publishes
+ * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
+ */
+import type { JobFailure } from '../core/failure-policy.ts';
+import { CoordinateSet, type LiveJob } from '../core/job.ts';
+import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+/** `again`: ask for the job once more, and download its results from the start. */
+export type SettleOutcome = 'done' | 'again' | JobFailure;
+
+interface ChunkRow {
+  readonly partition: number;
+  readonly offset: number;
+  readonly record: OutgoingRecord;
+  readonly status: ResultRow['status'];
+}
+
+export class Settler {
+  readonly #shard: ShardRuntime;
+
+  constructor(shard: ShardRuntime) {
+    this.#shard = shard;
+  }
+
+  /** @param download how often this job's results were downloaded, this time included */
+  async settle(job: LiveJob, status: RemoteStatus, download: number): Promise<SettleOutcome> {
+    const { context, signal } = this.#shard;
+    return context.limits.downloads(async () => {
+      signal.throwIfAborted();
+      const release = await context.budget.work(context.options.chunk.maxBytes, signal);
+      this.#shard.status(job).phase = 'settling';
+      try {
+        return await new Pass(this.#shard, job, status, download).run();
+      } finally {
+        release();
+        const still = this.#shard.jobs.get(job.record.id);
+        if (still?.phase === 'settling') still.phase = 'reviewing';
+      }
+    });
+  }
+}
+
+/** One download of a job's results. */
+class Pass {
+  readonly #shard: ShardRuntime;
+  readonly #job: LiveJob;
+  readonly #status: RemoteStatus;
+  readonly #download: number;
+  /** What was left when this pass began: rows outside it were settled by an earlier one. */
+  readonly #before: CoordinateSet;
+  /** Rows of this pass, settled or in the chunk being collected. */
+  readonly #taken = new CoordinateSet();
+  readonly #retriedErrors = new CoordinateSet();
+  #chunk: ChunkRow[] = [];
+  #chunkBytes = 0;
+  #rows = 0;
+
+  constructor(shard: ShardRuntime, job: LiveJob, status: RemoteStatus, download: number) {
+    this.#shard = shard;
+    this.#job = job;
+    this.#status = status;
+    this.#download = download;
+    this.#before = job.left.clone();
+  }
+
+  async run(): Promise<SettleOutcome> {
+    const { context, signal, labels } = this.#shard;
+    const startedMs = context.clock.now();
+    let cut: ServiceError | undefined;
+    try {
+      for await (const rows of context.kind.results(this.#status, signal)) {
+        signal.throwIfAborted();
+        for (const row of rows) {
+          this.#rows++;
+          if ('malformed' in row) this.#anomaly('malformed');
+          else this.#take(row);
+          if (this.#chunk.length >= this.#shard.chunk.rows || this.#chunkBytes >= context.options.chunk.maxBytes)
+            await this.#flush();
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      cut = error;
+    }
+    // Also after a cut: these rows are as good as any, and the next download skips them.
+    await this.#flush();
+    if (this.#job.left.size === 0) {
+      context.gates.succeeded(this.#job.record.type);
+      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'settle' }, (context.clock.now() - startedMs) / 1000);
+      context.metrics.observe(
+        'stage_duration_seconds',
+        { ...labels, stage: 'review' },
+        (startedMs - this.#job.record.createdMs) / 1000,
+      );
+      this.#shard.logger.debug({ job: this.#job.record.id, batch: this.#job.record.remoteId, rows: this.#rows }, 'batch settled');
+      return 'done';
+    }
+    if (cut !== undefined) return this.#afterCut(cut);
+    return this.#afterShortFile();
+  }
+
+  #take(row: ResultRow): void {
+    const { partition, offset } = row;
+    if (!this.#before.has(partition, offset)) {
+      // Settled by an earlier pass (a restart downloads again), or never ours.
+      if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
+      return;
+    }
+    if (this.#retriedErrors.has(partition, offset) || !this.#taken.add(partition, offset)) {
+      this.#anomaly('duplicate');
+      return;
+    }
+    if (row.status === 'error' && this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts) {
+      this.#taken.delete(partition, offset);
+      this.#retriedErrors.add(partition, offset);
+      return;
+    }
+    this.#chunk.push({ partition, offset, status: row.status, record: row.render(this.#context()) });
+    this.#chunkBytes += row.bytes;
+  }
+
+  async #flush(): Promise<void> {
+    const { context, labels } = this.#shard;
+    const chunk = this.#chunk;
+    this.#chunk = [];
+    this.#chunkBytes = 0;
+    if (chunk.length === 0) return;
+    try {
+      await this.#shard.settle(this.#job, context.options.output.topic, chunk);
+    } catch (error) {
+      // Too large for the transaction's time, perhaps: the next owner of this shard in this process tries smaller ones.
+      this.#shard.chunk.rows = Math.max(100, Math.floor(this.#shard.chunk.rows / 2));
+      throw error;
+    }
+    this.#shard.chunk.rows = Math.min(context.options.chunk.maxRows, this.#shard.chunk.rows * 2);
+    let errors = 0;
+    for (const row of chunk) if (row.status === 'error') errors++;
+    if (chunk.length > errors) context.metrics.count('decisions_total', { ...labels, status: 'SUCCESS' }, chunk.length - errors);
+    if (errors > 0) context.metrics.count('decisions_total', { ...labels, status: 'ERROR' }, errors);
+    context.metrics.observe(
+      'event_to_decision_seconds',
+      labels,
+      Math.max(0, context.clock.now() - this.#job.record.oldestEventMs) / 1000,
+    );
+  }
+
+  #afterCut(cut: ServiceError): SettleOutcome {
+    this.#shard.logger.warn(
+      { batch: this.#job.record.remoteId, error: cut.message, left: this.#job.left.size },
+      'the download of results ended early; trying again',
+    );
+    if (cut.failure === 'protocol' && this.#download > this.#shard.context.options.retry.downloads) {
+      this.#anomaly('unreadable');
+      return 'rows_missing';
+    }
+    return 'again';
+  }
+
+  /** The file is whole, yet rows are wanting: it may have been read before it was complete. */
+  #afterShortFile(): SettleOutcome {
+    const { context } = this.#shard;
+    const expected = this.#status.expectedRows ?? this.#job.record.count;
+    if (this.#rows < expected && this.#download <= context.options.retry.downloads) return 'again';
+    if (this.#retriedErrors.size < this.#job.left.size) this.#anomaly('missing', this.#job.left.size - this.#retriedErrors.size);
+    return this.#retriedErrors.size > 0 ? 'rows_failed' : 'rows_missing';
+  }
+
+  #anomaly(kind: string, count = 1): void {
+    this.#shard.context.metrics.count('result_anomalies_total', { ...this.#shard.labels, kind }, count);
+  }
+
+  #context(): JobContext {
+    const { id, remoteId, type, attempt } = this.#job.record;
+    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
+  }
+}

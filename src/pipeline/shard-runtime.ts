@@ -1,0 +1,120 @@
+/** What the parts of one owned shard share, from the claim to its loss. */
+import type { LiveJob } from '../core/job.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
+import type { ClaimedCoordinate, ShardState, Step } from '../core/shard-state.ts';
+import type { PipelineContext } from './context.ts';
+import type { TransactionQueue } from './transaction-queue.ts';
+
+/** Where a live job is on its way; shown in metrics and to people. */
+export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
+
+export interface JobStatus {
+  phase: JobPhase;
+  /** Wall clock, ms: since when this owner counts the grace for the upload to take effect. */
+  graceFromMs: number;
+}
+
+/** Records taken from the source that are not in the journal yet, and terminal records whose transaction is in hand. */
+export interface InHand {
+  buffered: number;
+  sealed: number;
+  poison: number;
+  committing: number;
+}
+
+export class ShardRuntime {
+  readonly context: PipelineContext;
+  readonly shard: number;
+  readonly state: ShardState;
+  readonly queue: TransactionQueue;
+  readonly logger: Logger;
+  /** Aborted when the shard is lost or given up: nothing new begins. */
+  readonly signal: AbortSignal;
+  /** Aborted later: uploads under way may end until then. */
+  readonly uploadSignal: AbortSignal;
+  readonly jobs = new Map<string, JobStatus>();
+  readonly inHand: InHand = { buffered: 0, sealed: 0, poison: 0, committing: 0 };
+  /** Rows per settling transaction; halved by a transaction that failed, so that the next owner tries a smaller one. */
+  readonly chunk: { rows: number };
+  readonly #spawn: (what: string, run: () => Promise<void>) => void;
+
+  constructor(fields: {
+    context: PipelineContext;
+    shard: number;
+    state: ShardState;
+    queue: TransactionQueue;
+    logger: Logger;
+    signal: AbortSignal;
+    uploadSignal: AbortSignal;
+    chunk: { rows: number };
+    spawn: (what: string, run: () => Promise<void>) => void;
+  }) {
+    this.context = fields.context;
+    this.shard = fields.shard;
+    this.state = fields.state;
+    this.queue = fields.queue;
+    this.logger = fields.logger;
+    this.signal = fields.signal;
+    this.uploadSignal = fields.uploadSignal;
+    this.chunk = fields.chunk;
+    this.#spawn = fields.spawn;
+  }
+
+  get labels(): { pipeline: string } {
+    return { pipeline: this.context.options.name };
+  }
+
+  /** Runs something on its own; if it fails, the shard is given up and claimed again. */
+  spawn(what: string, run: () => Promise<void>): void {
+    this.#spawn(what, run);
+  }
+
+  /** Records that were taken and have no terminal record yet. */
+  get inFlight(): number {
+    const { buffered, sealed, poison, committing } = this.inHand;
+    return buffered + sealed + poison + committing + this.state.unsettled;
+  }
+
+  status(job: LiveJob): JobStatus {
+    let status = this.jobs.get(job.record.id);
+    if (status === undefined) {
+      status = { phase: 'uploading', graceFromMs: this.context.clock.now() };
+      this.jobs.set(job.record.id, status);
+    }
+    return status;
+  }
+
+  /** Publishes terminal records for part of a job, in one transaction with the job's remainder (I2). */
+  async settle(
+    job: LiveJob,
+    topic: string,
+    records: readonly (SourceCoordinate & { readonly record: OutgoingRecord })[],
+  ): Promise<void> {
+    if (records.length === 0) return;
+    await this.#publish(topic, records, () => this.state.settle(job, records));
+    if (job.left.size === 0) this.jobs.delete(job.record.id);
+  }
+
+  /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
+  async deadLetter(records: readonly (ClaimedCoordinate & { readonly record: OutgoingRecord })[]): Promise<void> {
+    await this.#publish(this.context.options.deadLetters.topic, records, () => {
+      this.inHand.poison -= records.length;
+      return this.state.deadLetter(records);
+    });
+  }
+
+  async #publish(topic: string, records: readonly { readonly record: OutgoingRecord }[], take: () => Step): Promise<void> {
+    await this.queue.run(() => {
+      const step = take();
+      this.inHand.committing += records.length;
+      return {
+        // A step that publishes always writes the journal: progress of the records' partitions, or the job's remainder.
+        journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
+        outputs: [{ topic, records: records.map(({ record }) => record) }],
+        offsets: step.offsets,
+      };
+    });
+    this.inHand.committing -= records.length;
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * The owner of one shard, from its claim to its loss (DESIGN 3). A worker is never reused: whatever goes wrong, it is thrown
+ * away with all it knows, and the next one reads the journal.
+ *
+ *   new ──start──► claiming ──► owner ──► over
+ *                     └──────────────────► over   (lost, released, refused)
+ */
+
+import type { SealedItems } from '../core/buffer.ts';
+import type { LiveJob } from '../core/job.ts';
+import { writeOwner } from '../core/journal-records.ts';
+import type { FetchedBatch, ShardProducer } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { claimShard } from './claim.ts';
+import type { PipelineContext } from './context.ts';
+import { ShardLostError } from './errors.ts';
+import { Intake } from './intake.ts';
+import { JournalReplay } from './journal-replay.ts';
+import { Retrier } from './retrier.ts';
+import { Settler } from './settler.ts';
+import { type JobPhase, ShardRuntime } from './shard-runtime.ts';
+import { type Submission, Submitter } from './submitter.ts';
+import { Tracker } from './tracker.ts';
+import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
+
+/** How often an owner looks at its clocks: progress, probe, health. */
+const TICK_MS = 1000;
+/** First polls after a restart are spread: this long for each live job, at most the polling cap. */
+const RECOVERY_SPREAD_MS = 2;
+
+export interface WorkerReport {
+  readonly owner: boolean;
+  readonly inFlight: number;
+  readonly buffered: number;
+  readonly lag: number;
+  /** Timestamp of the oldest record without a terminal record, ms; Infinity when there is none. */
+  readonly oldestEventMs: number;
+  readonly jobs: ReadonlyMap<JobPhase, number>;
+}
+
+export class ShardWorker {
+  readonly #context: PipelineContext;
+  readonly #shard: number;
+  readonly #partitions: readonly number[];
+  readonly #chunk: { rows: number };
+  readonly #onOver: (error: unknown) => void;
+  readonly #logger: Logger;
+  readonly #abort = new AbortController();
+  readonly #uploadAbort = new AbortController();
+  readonly #producer: ShardProducer;
+  readonly #queue: TransactionQueue;
+  readonly #replay: JournalReplay;
+  readonly #running = new Set<Promise<void>>();
+  #owned: { runtime: ShardRuntime; intake: Intake } | undefined;
+  #lastProgressMs = 0;
+  #cancelTick: (() => void) | undefined;
+  #over = false;
+
+  /**
+   * @param onOver is called once, when the worker ended by itself: with a RefusedError or JournalFormatError when nobody
+   * must go on, with anything else when the shard may be claimed again.
+   */
+  constructor(
+    context: PipelineContext,
+    shard: number,
+    partitions: readonly number[],
+    chunk: { rows: number },
+    onOver: (error: unknown) => void,
+  ) {
+    this.#context = context;
+    this.#shard = shard;
+    this.#partitions = partitions;
+    this.#chunk = chunk;
+    this.#onOver = onOver;
+    this.#logger = context.logger.child({ shard });
+    this.#producer = context.producers.open(shard);
+    this.#queue = new TransactionQueue(this.#producer, {
+      clock: context.clock,
+      metrics: context.metrics,
+      pipeline: context.options.name,
+      onFailure: (error) => this.#end(error),
+    });
+    this.#replay = new JournalReplay(context.group, shard);
+  }
+
+  get partitions(): readonly number[] {
+    return this.#partitions;
+  }
+
+  start(): void {
+    this.#spawn('claim', () => this.#claim());
+  }
+
+  /** A new generation in which the shard is still ours; everything is paused and the positions are forgotten. */
+  rejoined(): void {
+    if (this.#owned === undefined) {
+      this.#replay.rejoined();
+      return;
+    }
+    this.#owned.intake.resume();
+    this.#spawn('probe', () => this.#probe());
+  }
+
+  fetched(batch: FetchedBatch): void {
+    if (this.#over) return;
+    if (batch.stream === 'journal') this.#replay.fetched(batch);
+    else this.#owned?.intake.fetched(batch);
+  }
+
+  /** Gives the shard up: the transaction in hand ends, uploads under way may end, nothing new begins. */
+  async release(reason: string): Promise<void> {
+    this.#end(new ShardLostError(reason));
+    await this.#queue.close();
+  }
+
+  /** Ends uploads that still run. */
+  abandonUploads(): void {
+    this.#uploadAbort.abort(new ShardLostError('the connector stops'));
+  }
+
+  report(): WorkerReport {
+    if (this.#owned === undefined) {
+      return { owner: false, inFlight: 0, buffered: 0, lag: 0, oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map() };
+    }
+    const { runtime, intake } = this.#owned;
+    let oldestEventMs = intake.oldestEventMs;
+    const jobs = new Map<JobPhase, number>();
+    for (const [id, job] of runtime.state.jobs) {
+      oldestEventMs = Math.min(oldestEventMs, job.record.oldestEventMs);
+      const phase = runtime.jobs.get(id)?.phase ?? 'uploading';
+      jobs.set(phase, (jobs.get(phase) ?? 0) + 1);
+    }
+    return { owner: true, inFlight: runtime.inFlight, buffered: runtime.inHand.buffered, lag: intake.lag, oldestEventMs, jobs };
+  }
+
+  async #claim(): Promise<void> {
+    const context = this.#context;
+    const { options, clock } = context;
+    const startedMs = clock.now();
+    const waited = context.waits.begin('claim', `shard ${this.#shard}`);
+    try {
+      const state = await context.limits.claims(() =>
+        claimShard(
+          context,
+          { shard: this.#shard, partitions: this.#partitions, replay: this.#replay, queue: this.#queue, logger: this.#logger },
+          this.#abort.signal,
+        ),
+      );
+      this.#abort.signal.throwIfAborted();
+      this.#own(
+        new ShardRuntime({
+          context,
+          shard: this.#shard,
+          state,
+          queue: this.#queue,
+          logger: this.#logger,
+          signal: this.#abort.signal,
+          uploadSignal: this.#uploadAbort.signal,
+          chunk: this.#chunk,
+          spawn: (what, run) => this.#spawn(what, run),
+        }),
+      );
+      context.metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
+      this.#logger.info({ jobs: state.jobs.size, items: state.unsettled, ms: clock.now() - startedMs }, 'owns the shard');
+    } finally {
+      waited();
+    }
+  }
+
+  #own(runtime: ShardRuntime): void {
+    const { context, state } = runtime;
+    const retrier = new Retrier(runtime, (submission) => this.#spawn('resubmit', () => submitter.submit(submission)));
+    const settler = new Settler(runtime);
+    const tracker = new Tracker(runtime, {
+      settle: (job, status, download) => settler.settle(job, status, download),
+      fail: (job, failure) => retrier.add(job, failure),
+    });
+    const follow = (job: LiveJob, firstWaitMs: number) => this.#spawn('track', () => tracker.follow(job, firstWaitMs));
+    const submitter = new Submitter(runtime, {
+      track: (job) => follow(job, context.options.review.pollInitialMs),
+      fail: (job, failure) => retrier.add(job, failure),
+      journaled: () => {
+        this.#lastProgressMs = context.clock.now();
+        intake.watermarkMoved();
+      },
+    });
+    const intake = new Intake(
+      runtime,
+      (sealed) => this.#spawn('submit', () => submitter.submit(firstSubmission(sealed, context))),
+      () => this.#spawn('progress', () => this.#commitProgress()),
+    );
+    this.#owned = { runtime, intake };
+    this.#lastProgressMs = context.clock.now();
+
+    context.metrics.count('items_recovered_total', runtime.labels, state.unsettled);
+    const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
+    for (const job of state.jobs.values()) {
+      runtime.status(job).phase = 'reviewing';
+      follow(job, context.random.next() * spreadMs);
+    }
+    intake.resume();
+    this.#tick();
+  }
+
+  #tick(): void {
+    const { clock, health, options } = this.#context;
+    this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
+    const runningSinceMs = this.#queue.runningSinceMs;
+    // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
+    if (runningSinceMs === undefined) health.beat(this.#loop);
+    else health.waiting(this.#loop, 'a Kafka transaction', Math.max(0, runningSinceMs + MAX_TRANSACTION_MS - clock.now()));
+    const nowMs = clock.now();
+    if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs) this.#spawn('progress', () => this.#commitProgress());
+    if (nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs && runningSinceMs === undefined)
+      this.#spawn('probe', () => this.#probe());
+  }
+
+  async #commitProgress(): Promise<void> {
+    const state = this.#owned?.runtime.state;
+    this.#lastProgressMs = this.#context.clock.now();
+    await this.#queue.run(() => {
+      const step = state?.progressOnly();
+      const [head, ...rest] = step?.journal ?? [];
+      return head && { journal: [head, ...rest], offsets: step?.offsets ?? [] };
+    });
+    this.#owned?.intake.watermarkMoved();
+  }
+
+  /** Proves that the shard is still ours: the commit fails if somebody else fenced us. */
+  async #probe(): Promise<void> {
+    const { clock, instance, random } = this.#context;
+    await this.#queue.run(() => ({ journal: [writeOwner({ instance, claim: random.id(), atMs: clock.now() })] }));
+  }
+
+  get #loop(): string {
+    return `${this.#context.options.name}/shard-${this.#shard}`;
+  }
+
+  #spawn(what: string, run: () => Promise<void>): void {
+    if (this.#over) return;
+    const task = run().catch((error: unknown) => {
+      if (this.#over || error instanceof QueueClosedError) return;
+      this.#end(error instanceof Error ? error : new Error(`${what}: ${String(error)}`));
+    });
+    this.#running.add(task);
+    void task.finally(() => this.#running.delete(task));
+  }
+
+  #end(error: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { clock, metrics, options, health } = this.#context;
+    this.#cancelTick?.();
+    health.ended(this.#loop);
+    if (this.#owned === undefined) metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
+    else {
+      metrics.count('items_released_total', { pipeline: options.name }, this.#owned.runtime.inFlight);
+      this.#owned.intake.stop();
+      this.#owned = undefined;
+    }
+    this.#abort.abort(error);
+    this.#replay.stop();
+    const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
+    void this.#queue.close().then(() => this.#producer.close());
+    void Promise.allSettled([...this.#running]).then(cancel);
+    this.#onOver(error);
+  }
+}
+
+/** Far more than the broker's own transaction timeout and the client's retries take. */
+const MAX_TRANSACTION_MS = 180_000;
+
+function firstSubmission(sealed: SealedItems, context: PipelineContext): Submission {
+  const { type, items, bytes, sinceMs } = sealed;
+  return { type, items, sinceMs, attempt: 1, depth: 0, spent: 1, release: () => context.budget.unseal(bytes) };
+}

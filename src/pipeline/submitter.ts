@@ -1,0 +1,219 @@
+/**
+ * Turns sealed items into remote jobs (DESIGN 3 'Seal and create'): encode, create, journal + offsets in one
+ * transaction, then upload. Jobs may commit in any order: one hanging call blocks nobody.
+ */
+import { backoffCeilingMs, retryWaitMs } from '../core/backoff.ts';
+import type { JobFailure } from '../core/failure-policy.ts';
+import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
+import type { Transaction } from '../core/ports/kafka.ts';
+import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import type { WaitReason } from './wait-reasons.ts';
+
+export interface Submission {
+  readonly type: string;
+  readonly items: readonly ContentItem[];
+  /** Wall clock, ms: when the oldest item arrived (first submissions). */
+  readonly sinceMs: number;
+  /** The job that these items leave, for another attempt; undefined for a first submission. */
+  readonly from?: LiveJob;
+  readonly attempt: number;
+  readonly depth: number;
+  readonly spent: number;
+  /** Gives back the memory that the items were counted with. */
+  readonly release: () => void;
+}
+
+const BACKOFF = { baseMs: 500, capMs: 30_000 };
+
+export class Submitter {
+  readonly #shard: ShardRuntime;
+  readonly #track: (job: LiveJob) => void;
+  readonly #fail: (job: LiveJob, failure: JobFailure) => void;
+  readonly #journaled: () => void;
+
+  /**
+   * @param hooks.track follows a job whose upload is through
+   * @param hooks.fail takes a job whose upload cannot succeed
+   * @param hooks.journaled a job was committed: W may have moved
+   */
+  constructor(
+    shard: ShardRuntime,
+    hooks: { track: (job: LiveJob) => void; fail: (job: LiveJob, failure: JobFailure) => void; journaled: () => void },
+  ) {
+    this.#shard = shard;
+    this.#track = hooks.track;
+    this.#fail = hooks.fail;
+    this.#journaled = hooks.journaled;
+  }
+
+  /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
+  async submit(submission: Submission): Promise<void> {
+    const { context, signal } = this.#shard;
+    let body: EncodedBody | undefined;
+    try {
+      for (;;) {
+        await context.gates.open(submission.type, signal);
+        const done = await context.limits.uploads(async () => {
+          signal.throwIfAborted();
+          body ??= await this.#encode(submission);
+          const created = await this.#create(submission.type);
+          if (created === undefined) return false;
+          const job = await this.#journal(submission, created, body);
+          if (job === undefined) return false;
+          await this.#upload(job, created, body);
+          return true;
+        });
+        if (done) return;
+      }
+    } finally {
+      submission.release();
+    }
+  }
+
+  async #encode(submission: Submission): Promise<EncodedBody> {
+    const { context, labels } = this.#shard;
+    const startedMs = context.clock.now();
+    if (submission.from === undefined) {
+      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
+    }
+    const body = await context.kind.encode(submission.items);
+    context.metrics.observe('batch_rows', labels, body.rows);
+    context.metrics.observe('batch_bytes', labels, body.body.length);
+    return body;
+  }
+
+  /** @returns undefined when the service refuses the type: its gate is closed now. */
+  async #create(type: string): Promise<CreatedJob | undefined> {
+    const { context, signal } = this.#shard;
+    for (let attempt = 0; ; attempt++) {
+      const startedMs = context.clock.now();
+      try {
+        const created = await context.kind.create(type, signal);
+        this.#observe('create', startedMs);
+        if (!this.#shard.state.hasRemoteId(created.remoteId)) return created;
+        this.#shard.logger.error(
+          { remoteId: created.remoteId },
+          'the service gave an id that a live job already has: creating another',
+        );
+        await this.#wait('service_unavailable', attempt);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.failure === 'rejected') {
+          context.gates.rejected(type, error.message);
+          return undefined;
+        }
+        this.#shard.logger.warn({ error: error.message, type }, 'could not create a batch; trying again');
+        await this.#wait(error.failure === 'unauthorized' ? 'unauthorized' : 'service_unavailable', attempt, error.retryAfterMs);
+      }
+    }
+  }
+
+  /** @returns undefined when another job took the same remote id meanwhile. */
+  async #journal(submission: Submission, created: CreatedJob, body: EncodedBody): Promise<LiveJob | undefined> {
+    const { context, state, queue, inHand } = this.#shard;
+    const { items, from } = submission;
+    const id = context.random.id();
+    const record: JobRecord = {
+      id,
+      remoteId: created.remoteId,
+      kind: context.kind.name,
+      type: submission.type,
+      attempt: submission.attempt,
+      depth: submission.depth,
+      spent: submission.spent,
+      root: from?.record.root ?? id,
+      count: items.length,
+      bytes: body.body.length,
+      createdMs: context.clock.now(),
+      oldestEventMs: items.reduce((oldest, item) => Math.min(oldest, item.timestampMs), Number.POSITIVE_INFINITY),
+      sources: sourcesOf(items),
+    };
+    const startedMs = context.clock.now();
+    await queue.run((): Transaction | undefined => {
+      if (state.hasRemoteId(created.remoteId)) return undefined;
+      const step = from === undefined ? state.submit(record, items) : state.move(from, record, items);
+      if (from === undefined) inHand.sealed -= items.length;
+      return { journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal], offsets: step.offsets };
+    });
+    const job = state.jobs.get(id);
+    if (job === undefined) return undefined;
+    this.#observe('journal', startedMs);
+    context.metrics.count('batches_created_total', this.#shard.labels);
+    if (from !== undefined) {
+      context.metrics.count('items_resubmitted_total', this.#shard.labels, items.length);
+      if (from.left.size === 0) this.#shard.jobs.delete(from.record.id);
+    }
+    this.#shard.status(job);
+    this.#journaled();
+    this.#shard.logger.debug({ job: id, batch: record.remoteId, rows: items.length, attempt: record.attempt }, 'batch created');
+    return job;
+  }
+
+  /** Only after the job is in the journal (I4), and only while the group hears from us. */
+  async #upload(job: LiveJob, created: CreatedJob, body: EncodedBody): Promise<void> {
+    const { context, signal, uploadSignal } = this.#shard;
+    for (let attempt = 0; ; attempt++) {
+      await this.#membership();
+      signal.throwIfAborted();
+      const startedMs = context.clock.now();
+      try {
+        await context.kind.upload(created, body, uploadSignal);
+        this.#observe('upload', startedMs);
+        const status = this.#shard.status(job);
+        status.phase = 'reviewing';
+        status.graceFromMs = context.clock.now();
+        if (!signal.aborted) this.#track(job);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ServiceError)) throw error;
+        this.#shard.logger.warn({ job: job.record.id, batch: job.record.remoteId, error: error.message }, 'the upload failed');
+        if (error.failure !== 'unavailable') {
+          this.#fail(
+            job,
+            error.failure === 'expired'
+              ? 'upload_expired'
+              : error.failure === 'too_large'
+                ? 'upload_too_large'
+                : 'upload_rejected',
+          );
+          return;
+        }
+        await this.#wait('service_unavailable', attempt, error.retryAfterMs);
+      }
+    }
+  }
+
+  /** A member that the group has not heard for a session timeout may have been replaced: it must not upload. */
+  async #membership(): Promise<void> {
+    const { context, signal, shard } = this.#shard;
+    if (context.clock.now() - context.group.lastHeardMs() < context.options.timing.sessionTimeoutMs) return;
+    const done = context.waits.begin('membership', `shard ${shard}`);
+    try {
+      await context.group.confirmMembership(signal);
+    } finally {
+      done();
+    }
+  }
+
+  async #wait(reason: WaitReason, attempt: number, floorMs?: number): Promise<void> {
+    const { context, signal, shard } = this.#shard;
+    const done = context.waits.begin(reason, `shard ${shard}`);
+    try {
+      const base =
+        reason === 'unauthorized' ? context.options.review.authPauseMs : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
+      await context.clock.sleep(base / 2 + retryWaitMs(attempt, BACKOFF, context.random, floorMs), signal);
+    } finally {
+      done();
+    }
+  }
+
+  #observe(stage: string, startedMs: number): void {
+    const { context, labels } = this.#shard;
+    context.metrics.observe('stage_duration_seconds', { ...labels, stage }, (context.clock.now() - startedMs) / 1000);
+  }
+}

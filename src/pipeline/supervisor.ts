@@ -1,0 +1,240 @@
+/**
+ * One pipeline in this process: its member of the consumer group, and a worker for each shard that the group assigns
+ * (DESIGN 1, 3 'Lost ownership').
+ */
+import pLimit from 'p-limit';
+import { fullJitterMs } from '../core/backoff.ts';
+import { JournalFormatError } from '../core/journal-records.ts';
+import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { PipelineContext, PipelinePorts } from './context.ts';
+import { RefusedError } from './errors.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { PipelineOptions } from './options.ts';
+import { ShardWorker, type WorkerReport } from './shard-worker.ts';
+import { prepareTopics } from './topics.ts';
+import { TypeGates } from './type-gates.ts';
+import { WaitReasons } from './wait-reasons.ts';
+
+const RECLAIM = { baseMs: 200, capMs: 15_000 };
+const REPORT_MS = 1000;
+
+interface Slot {
+  worker: ShardWorker | undefined;
+  /** Claims that failed in a row. */
+  failures: number;
+  /** Survives the workers: see ShardRuntime.chunk. */
+  readonly chunk: { rows: number };
+}
+
+export class Supervisor {
+  readonly #ports: PipelinePorts;
+  readonly #options: PipelineOptions;
+  readonly #budget: MemoryBudget;
+  readonly #logger: Logger;
+  readonly #onRefused: (error: Error) => void;
+  readonly #slots = new Map<number, Slot>();
+  /** Partitions by shard, as the newest generation has them. */
+  #assigned: ReadonlyMap<number, readonly number[]> = new Map();
+  #context: PipelineContext | undefined;
+  #stopping = new AbortController();
+  readonly #retired = new Set<ShardWorker>();
+  #cancelReport: (() => void) | undefined;
+
+  /** @param onRefused is told when the pipeline must not go on; the process should end and say why. */
+  constructor(ports: PipelinePorts, options: PipelineOptions, budget: MemoryBudget, onRefused: (error: Error) => void) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#budget = budget;
+    this.#logger = ports.logger;
+    this.#onRefused = onRefused;
+  }
+
+  /** Resolves when the group was joined. @throws RefusedError, or why Kafka cannot be reached. */
+  async start(): Promise<void> {
+    const options = this.#options;
+    const { metrics, clock, random } = this.#ports;
+    const topics = await prepareTopics(this.#ports.admin, options, this.#logger);
+    const waits = new WaitReasons(metrics, options.name);
+    this.#context = {
+      ...this.#ports,
+      options,
+      instance: random.id(),
+      budget: this.#budget,
+      waits,
+      gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
+      limits: {
+        uploads: pLimit(options.concurrency.uploads),
+        polls: pLimit(options.concurrency.polls),
+        downloads: pLimit(options.concurrency.downloads),
+        claims: pLimit(options.concurrency.claims),
+      },
+      topics,
+    };
+    await this.#ports.group.start({
+      joined: (assignment) => this.#joined(assignment),
+      fetched: (batch) => this.#fetched(batch),
+      left: (reason) => this.#left(reason),
+    });
+    this.#report();
+  }
+
+  /**
+   * Stops intake, lets the transactions in hand end, leaves the group. Jobs stay at the service; the next owner goes on
+   * with them. Repeatable.
+   */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the connector stops'));
+    this.#cancelReport?.();
+    this.#assigned = new Map();
+    await Promise.all([...this.#slots.values()].map(({ worker }) => worker?.release('the connector stops')));
+    this.#publish();
+    for (const worker of this.#retired) worker.abandonUploads();
+    await this.#ports.group.stop();
+    await this.#ports.reader.close();
+  }
+
+  #joined(assignment: Assignment): void {
+    const { metrics } = this.#ports;
+    this.#assigned = assignment.shards;
+    metrics.count('rebalances_total', { pipeline: this.#options.name });
+    this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
+    for (const [shard, slot] of this.#slots) {
+      if (!assignment.shards.has(shard)) this.#giveUp(slot, 'the group gave the shard to another instance');
+    }
+    for (const [shard, partitions] of assignment.shards) {
+      const slot = this.#slot(shard);
+      if (slot.worker !== undefined && !sameNumbers(slot.worker.partitions, partitions)) {
+        this.#giveUp(slot, 'source partitions were added to the shard');
+      }
+      if (slot.worker === undefined) this.#claim(shard, slot, partitions);
+      else slot.worker.rejoined();
+    }
+    this.#ports.health.ready(`${this.#options.name}/group`);
+  }
+
+  #fetched(batch: FetchedBatch): void {
+    const shards = this.#context?.topics.shards ?? 1;
+    const shard = batch.stream === 'journal' ? batch.partition : batch.partition % shards;
+    this.#slots.get(shard)?.worker?.fetched(batch);
+  }
+
+  #left(reason: string): void {
+    // Workers keep what they have: their fences decide whether it is still theirs. Uploads wait for the group by themselves.
+    this.#logger.warn({ reason }, 'not in the group for now');
+    this.#ports.health.notReady(`${this.#options.name}/group`, `not a member of group ${this.#options.source.group}: ${reason}`);
+  }
+
+  #slot(shard: number): Slot {
+    let slot = this.#slots.get(shard);
+    if (slot === undefined) {
+      slot = { worker: undefined, failures: 0, chunk: { rows: this.#options.chunk.maxRows } };
+      this.#slots.set(shard, slot);
+    }
+    return slot;
+  }
+
+  #giveUp(slot: Slot, reason: string): void {
+    const { worker } = slot;
+    slot.worker = undefined;
+    slot.failures = 0;
+    if (worker === undefined) return;
+    this.#retired.add(worker);
+    void worker.release(reason).finally(() => this.#retired.delete(worker));
+  }
+
+  #claim(shard: number, slot: Slot, partitions: readonly number[]): void {
+    const worker = new ShardWorker(this.#context as PipelineContext, shard, partitions, slot.chunk, (error) => {
+      this.#retired.add(worker);
+      if (slot.worker !== worker) return;
+      slot.worker = undefined;
+      if (this.#stopping.signal.aborted) return;
+      void this.#reclaim(shard, slot, error);
+    });
+    slot.worker = worker;
+    worker.start();
+  }
+
+  /** After a loss: hear from the group first, or two owners would fence each other for ever. */
+  async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
+    if (error instanceof RefusedError || error instanceof JournalFormatError) {
+      this.#onRefused(new RefusedError(`pipeline ${this.#options.name}, shard ${shard}: ${error.message}`, { cause: error }));
+      return;
+    }
+    const { clock, random, group } = this.#ports;
+    this.#logger.warn(
+      { shard, error: describe(error), failures: slot.failures },
+      'lost the shard; claiming it again once the group answers',
+    );
+    try {
+      await clock.sleep(fullJitterMs(slot.failures++, RECLAIM, random), this.#stopping.signal);
+      await group.confirmMembership(this.#stopping.signal);
+    } catch (reason) {
+      if (this.#stopping.signal.aborted) return;
+      void this.#reclaim(shard, slot, reason);
+      return;
+    }
+    const partitions = this.#assigned.get(shard);
+    if (partitions === undefined || slot.worker !== undefined) return;
+    this.#claim(shard, slot, partitions);
+  }
+
+  /** Gauges of the pipeline, from what its workers report. */
+  #report(): void {
+    this.#publish();
+    this.#cancelReport = this.#ports.clock.after(REPORT_MS, () => this.#report());
+  }
+
+  #publish(): void {
+    const { metrics, clock, health } = this.#ports;
+    const labels = { pipeline: this.#options.name };
+    const reports = [...this.#slots.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker.report()]));
+    const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
+    for (const slot of this.#slots.values()) if (slot.worker?.report().owner) slot.failures = 0;
+    metrics.set(
+      'items_in_flight',
+      labels,
+      sum((report) => report.inFlight),
+    );
+    metrics.set(
+      'items_buffered',
+      labels,
+      sum((report) => report.buffered),
+    );
+    metrics.set(
+      'consumer_lag',
+      labels,
+      sum((report) => report.lag),
+    );
+    metrics.set(
+      'shards_owned',
+      labels,
+      sum((report) => Number(report.owner)),
+    );
+    const oldestMs = Math.min(clock.now(), ...reports.map((report) => report.oldestEventMs));
+    metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestMs / 1000);
+    for (const state of ['uploading', 'reviewing', 'settling', 'retrying'] as const) {
+      metrics.set(
+        'batches',
+        { ...labels, state },
+        sum((report) => report.jobs.get(state) ?? 0),
+      );
+    }
+    metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
+    const unowned = [...this.#assigned.keys()].filter((shard) => !this.#slots.get(shard)?.worker?.report().owner);
+    if (unowned.length === 0) health.ready(`${this.#options.name}/shards`);
+    else health.notReady(`${this.#options.name}/shards`, `claiming shard(s) ${unowned.join(', ')}`);
+    const unauthorized = this.#context?.waits.current().some(({ reason }) => reason === 'unauthorized') ?? false;
+    if (unauthorized)
+      health.notReady(
+        `${this.#options.name}/service`,
+        'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself',
+      );
+    else health.ready(`${this.#options.name}/service`);
+  }
+}
+
+const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((value, index) => value === b[index]);
+
+const describe = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -1,0 +1,113 @@
+/** The topics of a pipeline: what it needs to find, and the journal that it makes or refuses (DESIGN 1). */
+import type { ClusterAdmin, TopicDescription } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { TopicFacts } from './context.ts';
+import { RefusedError } from './errors.ts';
+import type { PipelineOptions } from './options.ts';
+
+const MIN_DELETE_RETENTION_MS = 3_600_000;
+const DEFAULT_MAX_SHARDS = 64;
+/** Room for a record's key, headers and framing below the topic's message size. */
+const FRAMING_BYTES = 64 * 1024;
+
+/** Settings of a journal that this connector creates. */
+function journalSettings(minInsyncReplicas: number): Map<string, string> {
+  return new Map([
+    ['cleanup.policy', 'compact'],
+    ['segment.bytes', String(16 * 1024 * 1024)],
+    ['segment.ms', String(10 * 60_000)],
+    ['min.cleanable.dirty.ratio', '0.1'],
+    ['delete.retention.ms', String(24 * 3_600_000)],
+    ['min.insync.replicas', String(minInsyncReplicas)],
+  ]);
+}
+
+/**
+ * Checks the topics, makes the journal when it is missing.
+ * @throws RefusedError that names the topic, the setting, and what to change.
+ */
+export async function prepareTopics(admin: ClusterAdmin, options: PipelineOptions, logger: Logger): Promise<TopicFacts> {
+  const source = await mustExist(admin, options.source.topic, 'source');
+  await mustExist(admin, options.output.topic, 'output');
+  const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
+  const journal = (await admin.describeTopic(options.journal.topic)) ?? (await createJournal(admin, options, source, logger));
+  await checkJournal(admin, options, journal);
+  const maxMessage = Number(deadLetters.settings.get('max.message.bytes') ?? 1_048_588);
+  return {
+    shards: journal.partitions,
+    deleteRetentionMs: Number(journal.settings.get('delete.retention.ms')),
+    maxDeadLetterBytes: Math.max(0, maxMessage - FRAMING_BYTES),
+  };
+}
+
+async function mustExist(admin: ClusterAdmin, topic: string, role: string): Promise<TopicDescription> {
+  const found = await admin.describeTopic(topic);
+  if (found === undefined)
+    throw new RefusedError(
+      `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`,
+    );
+  return found;
+}
+
+async function createJournal(
+  admin: ClusterAdmin,
+  options: PipelineOptions,
+  source: TopicDescription,
+  logger: Logger,
+): Promise<TopicDescription> {
+  const brokers = await admin.brokerCount();
+  const replicationFactor = options.journal.replicationFactor ?? Math.min(3, brokers);
+  if (replicationFactor > brokers) {
+    throw new RefusedError(
+      `journal.replicationFactor is ${replicationFactor}, but the cluster has ${brokers} broker(s): lower it, or leave it out`,
+    );
+  }
+  if (brokers > 1 && replicationFactor < 2) {
+    throw new RefusedError(
+      `journal.replicationFactor is ${replicationFactor}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`,
+    );
+  }
+  const partitions = options.journal.partitions ?? Math.min(source.partitions, DEFAULT_MAX_SHARDS);
+  await admin.createTopic(options.journal.topic, {
+    partitions,
+    replicationFactor,
+    settings: journalSettings(brokers === 1 ? 1 : 2),
+  });
+  const made = await admin.describeTopic(options.journal.topic);
+  if (made === undefined)
+    throw new Error(`the journal topic ${options.journal.topic} was created but cannot be seen yet: start again`);
+  logger.info(
+    { topic: options.journal.topic, shards: made.partitions, replicationFactor: made.replicationFactor },
+    'created the journal topic',
+  );
+  return made;
+}
+
+async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journal: TopicDescription): Promise<void> {
+  const { topic } = options.journal;
+  const setting = (name: string): string => journal.settings.get(name) ?? '';
+  const problems: string[] = [];
+  if (setting('cleanup.policy') !== 'compact') {
+    problems.push(
+      `cleanup.policy is ${JSON.stringify(setting('cleanup.policy'))}, must be exactly "compact" (anything else deletes live jobs)`,
+    );
+  }
+  if (Number(setting('min.insync.replicas')) < 2 && (await admin.brokerCount()) > 1) {
+    problems.push(
+      `min.insync.replicas is ${setting('min.insync.replicas')}, must be at least 2 in a cluster of more than one broker`,
+    );
+  }
+  if (!(Number(setting('delete.retention.ms')) >= MIN_DELETE_RETENTION_MS)) {
+    problems.push(`delete.retention.ms is ${setting('delete.retention.ms')}, must be at least ${MIN_DELETE_RETENTION_MS} (1 h)`);
+  }
+  if (options.journal.partitions !== undefined && options.journal.partitions !== journal.partitions) {
+    problems.push(
+      `it has ${journal.partitions} partitions, but the configuration says ${options.journal.partitions}; the number of shards is fixed when the journal is made`,
+    );
+  }
+  if (problems.length > 0) {
+    throw new RefusedError(
+      `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. Alter the topic with kafka-configs, or give the pipeline another journal topic.`,
+    );
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Follows each live job at the service until its results are there, or it has failed (DESIGN 3 'Track', 'Recover'):
+ * polls with backoff and jitter, a few at a time.
+ */
+import type { JobFailure } from '../core/failure-policy.ts';
+import type { LiveJob } from '../core/job.ts';
+import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { SettleOutcome } from './settler.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+/** Each wait is this much longer than the one before, up to the cap. */
+const GROWTH = 1.5;
+
+export class Tracker {
+  readonly #shard: ShardRuntime;
+  readonly #settle: (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome>;
+  readonly #fail: (job: LiveJob, failure: JobFailure) => void;
+  readonly #unknownStates = new Set<string>();
+
+  constructor(
+    shard: ShardRuntime,
+    hooks: {
+      settle: (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome>;
+      fail: (job: LiveJob, failure: JobFailure) => void;
+    },
+  ) {
+    this.#shard = shard;
+    this.#settle = hooks.settle;
+    this.#fail = hooks.fail;
+  }
+
+  /**
+   * Follows one job to its end, or until it fails. `firstWaitMs`: a restart spreads its first polls, so that a thousand
+   * recovered jobs are no storm.
+   */
+  async follow(job: LiveJob, firstWaitMs: number): Promise<void> {
+    const { context, signal } = this.#shard;
+    const { review } = context.options;
+    let waitMs = firstWaitMs;
+    let nextMs = review.pollInitialMs;
+    let missingSinceMs: number | undefined;
+    let overdue = false;
+    let downloads = 0;
+    for (;;) {
+      await context.clock.sleep(waitMs, signal);
+      const asked = await this.#ask(job);
+      // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
+      waitMs = Math.max(asked.floorMs, nextMs * (0.5 + context.random.next() * 0.5));
+      nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
+      const { status } = asked;
+      if (status === undefined) continue;
+      const nowMs = context.clock.now();
+      if (status.state !== 'missing') missingSinceMs = undefined;
+      switch (status.state) {
+        case 'finished': {
+          downloads++;
+          const outcome = await this.#settle(job, status, downloads);
+          if (outcome === 'done') return;
+          if (outcome !== 'again') return this.#fail(job, outcome);
+          continue;
+        }
+        case 'failed':
+        case 'cancelled':
+          context.gates.failed(job.record.type);
+          return this.#fail(job, status.state === 'failed' ? 'batch_failed' : 'batch_cancelled');
+        case 'missing':
+          missingSinceMs ??= nowMs;
+          if (nowMs - missingSinceMs < review.missingGraceMs) continue;
+          this.#shard.logger.error(
+            { job: job.record.id, batch: job.record.remoteId },
+            'the service no longer knows this batch: submitting its records again',
+          );
+          return this.#fail(job, 'batch_unknown');
+        case 'waiting_for_upload':
+          // Storage events reach the service late. This very answer is the last look after the grace.
+          if (nowMs - this.#shard.status(job).graceFromMs < review.uploadGraceMs) continue;
+          return this.#fail(job, 'upload_lost');
+        case 'unknown':
+          this.#sayOnce(status.rawState);
+          break;
+        case 'pending':
+          break;
+      }
+      if (nowMs - job.record.createdMs > review.maxReviewMs) {
+        if (review.onTimeout === 'error') return this.#fail(job, 'review_timeout');
+        if (!overdue) {
+          overdue = true;
+          context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: 'review_overdue' });
+          this.#shard.logger.error(
+            { job: job.record.id, batch: job.record.remoteId, state: status.rawState },
+            'the review takes longer than maxReviewTime; waiting on',
+          );
+        }
+      }
+    }
+  }
+
+  async #ask(job: LiveJob): Promise<{ status?: RemoteStatus; floorMs: number }> {
+    const { context, signal, shard } = this.#shard;
+    try {
+      const status = await context.limits.polls(() => {
+        signal.throwIfAborted();
+        return context.kind.status(job.record.remoteId, signal);
+      });
+      return { status, floorMs: 0 };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      this.#shard.logger.warn(
+        { batch: job.record.remoteId, error: error.message },
+        'could not ask for the state of a batch; trying again',
+      );
+      const unauthorized = error.failure === 'unauthorized';
+      const done = context.waits.begin(unauthorized ? 'unauthorized' : 'service_unavailable', `shard ${shard}`);
+      try {
+        await context.clock.sleep(unauthorized ? context.options.review.authPauseMs : 1000, signal);
+      } finally {
+        done();
+      }
+      return { floorMs: error.retryAfterMs ?? 0 };
+    }
+  }
+
+  #sayOnce(state: string): void {
+    if (this.#unknownStates.has(state)) return;
+    this.#unknownStates.add(state);
+    this.#shard.logger.warn(
+      { state: state.slice(0, 80) },
+      'the service reports a state that this version does not know: treated as pending',
+    );
+  }
+}
