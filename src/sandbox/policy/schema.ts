@@ -13,15 +13,15 @@ export type ResultField = (typeof RESULT_FIELDS)[number];
 const text = z.string().min(1, { error: 'text that is not empty' });
 
 /** One value or a list of them; a list once parsed. */
-const oneOrMore = <Item extends z.ZodType>(item: Item) =>
-  z.union([item.transform((single) => [single]), z.array(item).min(1)], { error: 'one value, or a list of at least one' });
+const oneOrMore = <Item extends z.ZodType>(item: Item, what: string) =>
+  z.union([item.transform((single) => [single]), z.array(item).min(1)], { error: `${what}, or a list of at least one` });
 
-const pattern = text.refine(compiles, { error: 'a JavaScript regular expression' });
+const pattern = text.refine(compiles);
 
 const condition = z.strictObject({
-  type: oneOrMore(text).optional(),
-  contains: oneOrMore(text).optional(),
-  matches: oneOrMore(pattern).optional(),
+  type: oneOrMore(text, 'a content type').optional(),
+  contains: oneOrMore(text, 'a text').optional(),
+  matches: oneOrMore(pattern, 'a JavaScript regular expression').optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 });
 
