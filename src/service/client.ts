@@ -21,7 +21,9 @@ export class ContentReviewClient {
   /** @throws TypeError when baseUrl cannot be used. */
   constructor(options: ServiceClientOptions) {
     const context = contextOf(options);
-    this.#pool = new HttpPool(context.settings);
+    const { maxConcurrentRequests, maxConcurrentTransfers } = context.settings;
+    // Enough for everything the permits let through, were API and storage one origin.
+    this.#pool = new HttpPool(context.settings, maxConcurrentRequests + 2 * maxConcurrentTransfers);
     this.#api = new Api(context, this.#pool, options.baseUrl, options.apiKey);
     this.#transfer = new Transfer(context, this.#pool, options.allowUrl ?? (() => true));
   }

@@ -37,10 +37,12 @@ export class HttpPool {
   readonly #agent: Agent;
   readonly #timeouts: HttpTimeouts;
 
-  constructor(timeouts: HttpTimeouts) {
+  /** @param maxConnections to one origin; what is beyond waits for a free one. */
+  constructor(timeouts: HttpTimeouts, maxConnections: number) {
     this.#timeouts = timeouts;
     this.#agent = new Agent({
       connect: { timeout: timeouts.connectTimeoutMs },
+      connections: maxConnections,
       headersTimeout: timeouts.headersTimeoutMs,
       bodyTimeout: timeouts.bodyTimeoutMs,
       // Shorter than the idle limit of common load balancers, so that it is us who hang up.
@@ -90,7 +92,7 @@ export class HttpPool {
       };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw networkError(error, sent);
+      throw networkError(error, sent ? 'sent' : 'connecting');
     }
   }
 
@@ -125,7 +127,7 @@ async function readText(body: Readable, signal: AbortSignal, maxMs: number): Pro
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw error instanceof NetworkError ? error : networkError(error, true);
+    throw error instanceof NetworkError ? error : networkError(error, 'body');
   }
   return Buffer.concat(chunks, bytes).toString('utf8');
 }

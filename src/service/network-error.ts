@@ -1,3 +1,5 @@
+import { errors } from 'undici';
+
 /** Why there was no answer, or only part of one: a closed list, so that it can label metrics. */
 export type NetworkFailure =
   /** Name lookup, TCP: nothing was sent. */
@@ -37,24 +39,23 @@ const BY_CODE: Readonly<Record<string, NetworkFailure>> = {
   UND_ERR_INVALID_ARG: 'bad_request',
   UND_ERR_NOT_SUPPORTED: 'bad_request',
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: 'bad_request',
-  // The parser's word for a connection that ended inside a body.
-  HPE_INVALID_EOF_STATE: 'reset',
 };
 
 const CLOSED = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 const TLS = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/;
 
-/**
- * What to throw for an error of undici: a NetworkError, or an AbortError when it was our own close() that ended the request.
- * @param sent whether the request had begun to go out on a connection.
- */
-export function networkError(error: unknown, sent: boolean): NetworkError | DOMException {
+/** How far the exchange had come. `sent`: the request had begun to go out on a connection. */
+export type Stage = 'connecting' | 'sent' | 'body';
+
+/** What to throw for an error of undici: a NetworkError, or an AbortError when it was our own close() that ended the request. */
+export function networkError(error: unknown, stage: Stage): NetworkError | DOMException {
   const raw = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
   const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(raw) ? raw : 'UNKNOWN';
   if (CLOSED.has(code)) return new DOMException('The service client was closed', 'AbortError');
   const known = BY_CODE[code];
   if (known !== undefined) return new NetworkError(known, code);
-  if (code.startsWith('HPE_')) return new NetworkError('bad_answer', code);
-  if (sent) return new NetworkError('reset', code);
-  return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
+  if (stage === 'connecting') return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
+  // In a body the parser's complaint is, with or without a code, about an end before the end.
+  const notHttp = stage === 'sent' && error instanceof errors.HTTPParserError;
+  return new NetworkError(notHttp ? 'bad_answer' : 'reset', code);
 }

@@ -89,7 +89,7 @@ export class Transfer {
         yield* this.#decoded(answer);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        const failure = error instanceof NetworkError ? error : networkError(error, true);
+        const failure = error instanceof NetworkError ? error : networkError(error, 'body');
         if (!(failure instanceof NetworkError)) throw failure;
         this.#context.observer.request(operation, failure.failure, (this.#context.clock.now() - startedMs) / 1000);
         throw serviceError(operation, address, bodyProblem(failure, answer.status));
