@@ -59,7 +59,7 @@ export class ScriptedKind implements PipelineKind {
     this.#client = client;
   }
 
-  decode(record: SourceRecord, replay: number): Decoded {
+  decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded {
     if (record.value === null) return poison('null_value', 'the record has no value');
     let parsed: unknown;
     try {
@@ -68,8 +68,9 @@ export class ScriptedKind implements PipelineKind {
       return poison('not_json', 'the value is not JSON');
     }
     if (typeof parsed !== 'object' || parsed === null) return poison('not_an_object', 'the value is not an object');
-    const { type, content, skip } = parsed as Partial<ScriptedContent>;
-    if (skip === true) return { skip: 'filtered' };
+    const { type: given, content, skip } = parsed as Partial<ScriptedContent>;
+    const type = again?.type ?? given;
+    if (skip === true && again === undefined) return { skip: 'filtered' };
     if (typeof type !== 'string') return poison('no_type', 'field type is missing');
     if (typeof content !== 'string') return poison('no_content', 'field content is missing');
     const { partition, offset, timestampMs, key, headers, value } = record;

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Assignment, FetchedBatch, GroupListener } from '../../../src/core/ports/kafka.ts';
+import { KafkaClient } from '../../support/memory/client.ts';
+import { VirtualClock } from '../../support/memory/clock.ts';
+import { type KafkaHooks, MemoryKafka } from '../../support/memory/kafka.ts';
+import { VirtualProcess } from '../../support/memory/process.ts';
+import { assignShards } from '../../support/memory/shard-assignment.ts';
+
+const TOPICS = { group: 'g', source: 'in', journal: 'journal' };
+
+class Listener implements GroupListener {
+  readonly assignments: Assignment[] = [];
+  readonly batches: FetchedBatch[] = [];
+  readonly reasons: string[] = [];
+  onJoined = (_assignment: Assignment) => {};
+
+  joined(assignment: Assignment): void {
+    this.assignments.push(assignment);
+    this.onJoined(assignment);
+  }
+
+  fetched(batch: FetchedBatch): void {
+    this.batches.push(batch);
+  }
+
+  left(reason: string): void {
+    this.reasons.push(reason);
+  }
+
+  get shards(): number[] {
+    return [...(this.assignments.at(-1)?.shards.keys() ?? [])];
+  }
+
+  /** Offsets fetched since the last call. */
+  offsets(): number[] {
+    return this.batches.splice(0).flatMap((batch) => batch.records.map(({ offset }) => offset));
+  }
+}
+
+function world(hooks: KafkaHooks = {}, shards = 4) {
+  const clock = new VirtualClock();
+  const kafka = new MemoryKafka(clock, clock, hooks);
+  kafka.cluster.createTopic('in', 6);
+  kafka.cluster.createTopic('journal', shards);
+  const join = (name: string) => {
+    const process = new VirtualProcess(name, clock);
+    const group = new KafkaClient(kafka, process, name, TOPICS).group();
+    const listener = new Listener();
+    const started = group.start(listener);
+    return { process, group, listener, started };
+  };
+  const produce = (partition: number, count: number) =>
+    kafka.cluster.produce(
+      'in',
+      partition,
+      Array.from({ length: count }, (_, i) => ({ key: null, value: String(i) })),
+    );
+  return { clock, kafka, join, produce };
+}
+
+test('a member gets whole shards with all their source partitions, everything paused', async () => {
+  const { clock, join, produce } = world();
+  produce(0, 3);
+  const a = join('a');
+  await clock.settle();
+  await a.started;
+  assert.deepEqual(
+    a.listener.assignments[0]?.shards,
+    new Map([
+      [0, [0, 4]],
+      [1, [1, 5]],
+      [2, [2]],
+      [3, [3]],
+    ]),
+  );
+  await clock.advance(60_000);
+  assert.equal(a.listener.batches.length, 0);
+  assert.equal(a.group.lastHeardMs(), clock.now());
+});
+
+test('a second member takes half of the shards; who stays keeps what it had; who leaves gives back', async () => {
+  const { clock, join } = world();
+  const a = join('a');
+  await clock.settle();
+  const b = join('b');
+  await clock.advance(3_000);
+  assert.deepEqual(
+    [a.listener.shards, b.listener.shards],
+    [
+      [0, 1],
+      [2, 3],
+    ],
+  );
+  assert.deepEqual(a.listener.assignments.at(-1)?.generation, b.listener.assignments.at(-1)?.generation);
+  await Promise.all([a.group.stop(), a.group.stop(), clock.advance(3_000)]);
+  assert.deepEqual(b.listener.shards, [0, 1, 2, 3]);
+  assert.equal(a.listener.assignments.length, 2);
+});
+
+test('a killed member loses its shards when its session expires', async () => {
+  const { clock, join } = world();
+  const [a, b] = [join('a'), join('b')];
+  await clock.advance(6_000);
+  a.process.kill();
+  await clock.advance(20_000);
+  assert.equal(b.listener.shards.length, 2);
+  await clock.advance(15_000);
+  assert.equal(b.listener.shards.length, 4);
+});
+
+test('a zombie hears nothing while the others take over, and learns it when it is back', async () => {
+  const { clock, kafka, join, produce } = world();
+  const [a, b] = [join('a'), join('b')];
+  await clock.advance(6_000);
+  const before = a.listener.assignments.length;
+  a.group.resume('source', 0);
+  a.group.isolate();
+  produce(0, 2);
+  const cut = clock.now();
+  await clock.advance(60_000);
+  assert.equal(a.listener.assignments.length, before);
+  assert.deepEqual(a.listener.offsets(), []);
+  assert.ok(a.group.lastHeardMs() <= cut);
+  assert.equal(b.listener.shards.length, 4);
+  let confirmed = false;
+  void a.group.confirmMembership(new AbortController().signal).then(() => {
+    confirmed = true;
+  });
+  await clock.advance(10_000);
+  assert.equal(confirmed, false);
+  a.group.heal();
+  await clock.advance(10_000);
+  assert.equal(confirmed, true);
+  assert.deepEqual([a.listener.shards.length, b.listener.shards.length], [2, 2]);
+  assert.deepEqual(kafka.group('g', 'journal').members().toSorted(), ['a', 'b']);
+});
+
+test('confirming the membership ends when aborted', async () => {
+  const { clock, join } = world();
+  const a = join('a');
+  await clock.settle();
+  const stop = new AbortController();
+  const confirmed = a.group.confirmMembership(stop.signal);
+  stop.abort(new Error('enough'));
+  await assert.rejects(confirmed, /enough/);
+});
+
+test('fetches go on from the position, past markers, and wake up for new records', async () => {
+  const { clock, kafka, join, produce } = world({ batchRecords: () => 2 });
+  produce(0, 3);
+  const log = kafka.cluster.log('in', 0);
+  log.append([{ key: null, value: 'gone' }], 0, 1);
+  log.finish(1, 'abort', 0);
+  const { group, listener } = join('a');
+  await clock.settle();
+  group.seek('source', 0, 1);
+  group.resume('source', 0);
+  await clock.settle();
+  assert.deepEqual(
+    listener.batches.map(({ fetchOffset, nextOffset, endOffset, records }) => [
+      fetchOffset,
+      nextOffset,
+      endOffset,
+      records.length,
+    ]),
+    [
+      [1, 3, 5, 2],
+      [3, 5, 5, 0],
+    ],
+  );
+  produce(0, 3);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), [1, 2, 5, 6, 7]);
+  group.pause('source', 0);
+  produce(0, 1);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), []);
+  group.resume('source', 0);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), [8]);
+});
+
+test('a batch under way when its partition is sought is dropped, or delivered when scripted; the seek stands either way', async () => {
+  for (const deliverStale of [false, true]) {
+    const { clock, join, produce } = world({ deliverStale: () => deliverStale });
+    produce(0, 3);
+    const { group, listener } = join('a');
+    await clock.settle();
+    group.resume('source', 0);
+    group.seek('source', 0, 2);
+    await clock.settle();
+    assert.deepEqual(
+      listener.batches.map(({ fetchOffset }) => fetchOffset),
+      deliverStale ? [0, 2] : [2],
+    );
+  }
+});
+
+test('any rejoin pauses everything and forgets what was sought: the committed offset counts, and the beginning of the journal', async () => {
+  const { clock, kafka, join, produce } = world();
+  produce(0, 5);
+  kafka.cluster.commitOffset('g', 'in', 0, 3);
+  kafka.cluster.produce('journal', 0, [{ key: 'k', value: 'v' }]);
+  const { group, listener } = join('a');
+  await clock.settle();
+  group.seek('source', 0, 0);
+  group.resume('source', 0);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), [0, 1, 2, 3, 4]);
+  const b = join('b');
+  await clock.advance(3_000);
+  assert.equal(b.listener.assignments.length, 1);
+  produce(0, 1);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), []);
+  group.resume('source', 0);
+  group.resume('journal', 0);
+  await clock.settle();
+  assert.deepEqual(listener.offsets().toSorted(), [0, 3, 4, 5]);
+});
+
+test('seeking and resuming inside joined works', async () => {
+  const { clock, join, produce } = world();
+  produce(1, 4);
+  const { group, listener } = join('a');
+  listener.onJoined = () => {
+    group.seek('source', 1, 2);
+    group.resume('source', 1);
+  };
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), [2, 3]);
+});
+
+test('partitions added to the source join existing shards', async () => {
+  const { clock, kafka, join } = world();
+  const { listener } = join('a');
+  await clock.settle();
+  kafka.cluster.addPartitions('in', 9);
+  await clock.advance(3_000);
+  assert.deepEqual(listener.assignments.at(-1)?.shards.get(0), [0, 4, 8]);
+  assert.equal(listener.assignments.length, 2);
+});
+
+test('a crashed client says so, and joins again', async () => {
+  const { clock, join } = world();
+  const { group, listener } = join('a');
+  await clock.settle();
+  group.crash('the broker went away');
+  assert.deepEqual(listener.reasons, ['the broker went away']);
+  await clock.advance(5_000);
+  assert.equal(listener.assignments.length, 2);
+});
+
+test('starting without the topics says what to do', async () => {
+  const { clock, kafka, join } = world();
+  kafka.cluster.deleteTopic('in');
+  const { started } = join('a');
+  const refused = assert.rejects(started, /topic in does not exist: create it/);
+  await clock.settle();
+  await refused;
+});
+
+test('a deleted topic that is made again is read from its beginning', async () => {
+  const { clock, kafka, join, produce } = world();
+  produce(0, 5);
+  const { group, listener } = join('a');
+  await clock.settle();
+  group.seek('source', 0, 0);
+  group.resume('source', 0);
+  await clock.settle();
+  assert.equal(listener.offsets().length, 5);
+  kafka.cluster.deleteTopic('in');
+  await clock.settle();
+  kafka.cluster.createTopic('in', 6);
+  produce(0, 2);
+  await clock.settle();
+  assert.deepEqual(listener.offsets(), [0, 1]);
+});
+
+test('shards are spread evenly, each once, and move only as far as that needs', () => {
+  const members = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { minLength: 1 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 40 }), members, members, (shards, first, second) => {
+      const before = new Map(
+        [...assignShards(shards, first, new Map())].flatMap(([m, mine]) => mine.map((s) => [s, m] as const)),
+      );
+      const after = assignShards(shards, second, before);
+      assert.deepEqual(
+        [...after.values()].flat().toSorted((a, b) => a - b),
+        [...Array(shards).keys()],
+      );
+      const sizes = [...after.values()].map((mine) => mine.length);
+      assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1);
+      const kept = [...after].flatMap(([member, mine]) => mine.filter((shard) => before.get(shard) === member)).length;
+      const had = second
+        .map((member) => [...before.values()].filter((owner) => owner === member).length)
+        .toSorted((a, b) => b - a);
+      const room = sizes.toSorted((a, b) => b - a);
+      assert.equal(
+        kept,
+        had.reduce((sum, count, i) => sum + Math.min(count, room[i] ?? 0), 0),
+      );
+    }),
+  );
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
+import { KafkaClient } from '../../support/memory/client.ts';
+import { VirtualClock } from '../../support/memory/clock.ts';
+import { type CommitFate, type KafkaHooks, MemoryKafka } from '../../support/memory/kafka.ts';
+import { VirtualProcess } from '../../support/memory/process.ts';
+
+const TOPICS = { group: 'g', source: 'in', journal: 'journal' };
+
+function world(hooks: KafkaHooks = {}) {
+  const clock = new VirtualClock();
+  const kafka = new MemoryKafka(clock, clock, hooks);
+  kafka.cluster.createTopic('in', 2);
+  kafka.cluster.createTopic('out', 3);
+  kafka.cluster.createTopic('journal', 2, { settings: [['cleanup.policy', 'compact']] });
+  const instance = (name: string) => {
+    const process = new VirtualProcess(name, clock);
+    return { process, client: new KafkaClient(kafka, process, name, TOPICS) };
+  };
+  /** Lets the world run until `work` is settled; gives its outcome. */
+  const outcome = async <T>(work: Promise<T>): Promise<T> => {
+    let settled = false;
+    const watched = work.finally(() => {
+      settled = true;
+    });
+    watched.catch(() => {});
+    await clock.runUntil(() => settled, 600_000);
+    return watched;
+  };
+  const failure = async (work: Promise<unknown>): Promise<string> => {
+    try {
+      await outcome(work);
+      return 'committed';
+    } catch (error) {
+      assert.ok(error instanceof TransactionError, String(error));
+      return error.failure;
+    }
+  };
+  const journal = () => kafka.cluster.committedRecords('journal').map(({ value }) => String(value));
+  return { clock, kafka, instance, outcome, failure, journal };
+}
+
+function write(value: string, offset?: number): Transaction {
+  return {
+    journal: [{ key: value, value }],
+    outputs: [{ topic: 'out', records: [{ key: value, value }] }],
+    ...(offset === undefined ? {} : { offsets: [{ partition: 0, offset, metadata: `v1:${offset}` }] }),
+  };
+}
+
+test('a transaction becomes visible as a whole: journal, outputs and offsets', async () => {
+  const { kafka, clock, instance, outcome, journal } = world();
+  kafka.cluster.produce('in', 0, [{ key: null, value: 'x' }]);
+  const { client } = instance('a');
+  const commit = client.producers().open(0).commit(write('one', 1));
+  let before = 0;
+  await clock.runUntil(() => {
+    const seen = [journal().length, kafka.cluster.committedRecords('out').length];
+    const offset = kafka.cluster.committedOffset('g', 'in', 0).offset;
+    if (seen[0] === 0) before++;
+    assert.deepEqual([...seen, offset], seen[0] === 0 ? [0, 0, null] : [1, 1, 1]);
+    return seen[0] === 1;
+  }, 0);
+  assert.ok(before > 3, 'others get between its steps');
+  assert.deepEqual(await outcome(commit), { journalOffset: 0 });
+  assert.deepEqual(kafka.cluster.committedOffset('g', 'in', 0), { offset: 1, metadata: 'v1:1' });
+});
+
+test('the first commit of a new producer fences the old one and aborts what it left open', async () => {
+  const fates: CommitFate[] = ['commit', 'aborted'];
+  const { kafka, instance, outcome, failure, journal } = world({ commitFate: () => fates.shift() ?? 'commit' });
+  const [a, b] = [instance('a').client.producers().open(0), instance('b').client.producers().open(0)];
+  await outcome(a.commit(write('one')));
+  assert.equal(await failure(a.commit(write('two'))), 'aborted');
+  assert.deepEqual(kafka.transactions.openTransactions(), ['journal-0']);
+  assert.equal((await outcome(b.commit(write('three')))).journalOffset, 4);
+  assert.deepEqual(journal(), ['one', 'three']);
+  assert.equal(await failure(a.commit(write('four'))), 'aborted', 'a producer that failed once stays dead');
+  const c = instance('c').client.producers().open(0);
+  await outcome(c.commit(write('five')));
+  assert.equal(await failure(b.commit(write('six'))), 'fenced');
+  assert.deepEqual(journal(), ['one', 'three', 'five']);
+});
+
+test('opening a producer fences nobody', async () => {
+  const { instance, outcome, journal } = world();
+  const a = instance('a').client.producers().open(0);
+  await outcome(a.commit(write('one')));
+  await instance('b').client.producers().open(0).close();
+  await outcome(a.commit(write('two')));
+  assert.deepEqual(journal(), ['one', 'two']);
+});
+
+const fateCases: { fate: CommitFate; told: string; visible: number }[] = [
+  { fate: 'reply-lost', told: 'unknown', visible: 1 },
+  { fate: 'committed-fenced', told: 'fenced', visible: 1 },
+  { fate: 'lost', told: 'unknown', visible: 0 },
+  { fate: 'fenced', told: 'fenced', visible: 0 },
+  { fate: 'aborted', told: 'aborted', visible: 0 },
+  { fate: 'unsent', told: 'aborted', visible: 0 },
+  { fate: 'rejected', told: 'rejected', visible: 0 },
+  { fate: { fate: 'late', lateMs: 5_000 }, told: 'unknown', visible: 1 },
+];
+for (const { fate, told, visible } of fateCases) {
+  test(`a commit scripted as ${JSON.stringify(fate)} says ${told}, and ${visible === 1 ? 'is' : 'is not'} visible`, async () => {
+    const { clock, instance, failure, journal } = world({ commitFate: () => fate });
+    assert.equal(await failure(instance('a').client.producers().open(0).commit(write('one'))), told);
+    await clock.advance(10_000);
+    assert.equal(journal().length, visible);
+  });
+}
+
+test('a late commit that finds its sender fenced is refused', async () => {
+  const fates: CommitFate[] = [{ fate: 'late', lateMs: 5_000 }];
+  const { clock, instance, outcome, failure, journal } = world({ commitFate: () => fates.shift() ?? 'commit' });
+  assert.equal(await failure(instance('a').client.producers().open(0).commit(write('one'))), 'unknown');
+  await outcome(instance('b').client.producers().open(0).commit(write('two')));
+  await clock.advance(10_000);
+  assert.deepEqual(journal(), ['two']);
+});
+
+test('the commit of a sender that died in the middle is applied when it was sent, and aborted by the timeout when not', async () => {
+  const { clock, kafka, instance, journal } = world();
+  const a = instance('a');
+  void a.client.producers().open(0).commit(write('one'));
+  await clock.runUntil(() => kafka.cluster.log('journal', 0).end === 1, 0);
+  a.process.kill();
+  await clock.advance(59_000);
+  assert.deepEqual(kafka.transactions.openTransactions(), ['journal-0']);
+  await clock.advance(1_000);
+  assert.deepEqual([kafka.transactions.openTransactions(), journal()], [[], []]);
+});
+
+test('records and offset metadata that are too large are rejected', async () => {
+  const { kafka, instance, failure } = world();
+  kafka.cluster.produce('in', 0, [{ key: null, value: 'x' }]);
+  const large = { journal: [{ key: 'k', value: 'x'.repeat(1_048_588) }] } as const;
+  assert.equal(await failure(instance('a').client.producers().open(0).commit(large)), 'rejected');
+  const metadata = 'm'.repeat(4_097);
+  const wordy = { journal: [{ key: 'k', value: 'v' }], offsets: [{ partition: 0, offset: 1, metadata }] } as const;
+  assert.equal(await failure(instance('b').client.producers().open(0).commit(wordy)), 'rejected');
+});
+
+test('admin tells ranges, topics and committed offsets; a stale read is one commit old', async () => {
+  let stale = false;
+  const { kafka, instance, outcome } = world({ staleCommitted: () => stale });
+  const { client } = instance('a');
+  const admin = client.admin();
+  kafka.cluster.produce('in', 0, [
+    { key: null, value: 'x' },
+    { key: null, value: 'y' },
+    { key: null, value: 'z' },
+  ]);
+  kafka.cluster.log('in', 0).deleteBefore(1);
+  assert.deepEqual(
+    await outcome(admin.ranges('in', [0, 1])),
+    new Map([
+      [0, { start: 1, end: 3 }],
+      [1, { start: 0, end: 0 }],
+    ]),
+  );
+  await assert.rejects(outcome(admin.ranges('nowhere', [0])), /nowhere/);
+  const producer = client.producers().open(0);
+  await outcome(producer.commit(write('one', 1)));
+  await outcome(producer.commit(write('two', 2)));
+  const committed = async () => (await outcome(admin.committed('g', 'in', [0]))).get(0);
+  assert.deepEqual(await committed(), { offset: 2, metadata: 'v1:2' });
+  stale = true;
+  assert.deepEqual(await committed(), { offset: 1, metadata: 'v1:1' });
+  stale = false;
+  kafka.cluster.commitOffset('g', 'in', 0, 0);
+  assert.deepEqual(await committed(), { offset: 0, metadata: '' });
+  kafka.cluster.deleteTopic('in');
+  kafka.cluster.createTopic('in', 1);
+  assert.deepEqual(await committed(), { offset: null, metadata: '' });
+  const spec = { partitions: 4, replicationFactor: 3, settings: new Map([['cleanup.policy', 'compact']]) };
+  await outcome(admin.createTopic('new', spec));
+  await outcome(admin.createTopic('new', { ...spec, partitions: 9 }));
+  assert.deepEqual(await outcome(admin.describeTopic('new')), spec);
+  assert.equal(await outcome(admin.describeTopic('nowhere')), undefined);
+});
+
+test('a source reader passes gaps, stops at its end, and ends when told', async () => {
+  const { clock, kafka, instance, outcome } = world();
+  const reader = instance('a').client.sourceReader();
+  for (let i = 0; i < 6; i++) kafka.cluster.produce('in', 0, [{ key: `k${i % 2}`, value: String(i) }]);
+  kafka.cluster.log('in', 0).compact({ upTo: 5 });
+  const read: { offsets: number[]; next: number }[] = [];
+  const keep = async (records: readonly { offset: number }[], next: number) => {
+    read.push({ offsets: records.map(({ offset }) => offset), next });
+  };
+  const forever = new AbortController();
+  await outcome(reader.read({ partition: 0, from: 0, to: 4 }, keep, forever.signal));
+  assert.deepEqual(read.splice(0), [{ offsets: [3, 4], next: 5 }]);
+  const waiting = reader.read({ partition: 0, from: 5, to: 6 }, keep, forever.signal);
+  await clock.settle();
+  kafka.cluster.produce('in', 0, [{ key: 'new', value: '6' }]);
+  await outcome(waiting);
+  assert.deepEqual(read.splice(0).at(-1), { offsets: [6], next: 7 });
+  const endless = reader.read({ partition: 0, from: 7, to: 9 }, keep, forever.signal);
+  forever.abort(new Error('enough'));
+  await assert.rejects(outcome(endless), /enough/);
+});
