@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Decoded, HeaderValue, JsonObject, PoisonReason, RecordHeaders } from '../core/record.ts';
 import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from './exact-json.ts';
+import { isDeeperThan } from './json-depth.ts';
 import { type MappingOptions, parsePath, valueAt } from './mapping.ts';
 
 /** Deeper metadata is refused: writing it out again would need a deep stack. */
@@ -73,11 +74,10 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
       return poison('bad_metadata', `"${mapping.metadata}" must be an object, but is ${nameOf(metadata)}`);
     }
-    const numbers = findNumbers(metadata, 1);
-    if (numbers === 'too deep') {
+    if (isDeeperThan(metadata, MAX_METADATA_DEPTH)) {
       return poison('bad_metadata', `"${mapping.metadata}" is nested deeper than ${MAX_METADATA_DEPTH} levels`);
     }
-    if (numbers === 'some' && mayLoseDigits(text)) {
+    if (hasNumber(metadata) && mayLoseDigits(text)) {
       const exact = keepDigits(text, metadataPath);
       if (exact === undefined) return poison('bad_metadata', 'the value is nested too deeply to keep the digits of its numbers');
       metadata = exact;
@@ -113,18 +113,12 @@ function nameOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-function findNumbers(value: object, depth: number): 'none' | 'some' | 'too deep' {
-  if (depth > MAX_METADATA_DEPTH) return 'too deep';
-  let found: 'none' | 'some' = 'none';
+function hasNumber(value: object): boolean {
   for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof member === 'number') found = 'some';
-    else if (typeof member === 'object' && member !== null) {
-      const nested = findNumbers(member, depth + 1);
-      if (nested === 'too deep') return nested;
-      if (nested === 'some') found = 'some';
-    }
+    if (typeof member === 'number') return true;
+    if (typeof member === 'object' && member !== null && hasNumber(member)) return true;
   }
-  return found;
+  return false;
 }
 
 /** The reviver recurses over the whole document, which outside the metadata may be as deep as it likes. */

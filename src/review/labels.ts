@@ -3,6 +3,8 @@
  * JSON array of label objects (2.6) or of names, a single object or name, names with a delimiter between, nothing.
  */
 
+import { isDeeperThan } from './json-depth.ts';
+
 export interface Labels {
   /** A JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
@@ -14,6 +16,8 @@ const NO_LABELS: Labels = { json: '[]', raw: undefined };
 /** Label cells repeat: short ones are remembered, this many at a time. */
 const MEMORY_ENTRIES = 512;
 const MEMORY_TEXT_LENGTH = 256;
+/** Levels of a label list, its own fields included. */
+const MAX_DEPTH = 16;
 
 /** A reader that remembers. It never throws. */
 export function createLabelReader(): (cell: string) => Labels {
@@ -42,6 +46,8 @@ export function readLabels(cell: string): Labels {
     return { json: JSON.stringify(namesIn(text).map(labelNamed)), raw: cell };
   }
   if (value === null) return NO_LABELS;
+  // A consumer must be able to read it, and so must this process.
+  if (isDeeperThan(value, MAX_DEPTH)) return { json: '[]', raw: cell };
   const list = Array.isArray(value) ? value : [value];
   // The common case, taken as it stands: no number is read and printed again.
   if (Array.isArray(value) && list.every(isWholeLabel)) return { json: text, raw: undefined };
@@ -53,12 +59,7 @@ export function readLabels(cell: string): Labels {
     // JSON, but nothing with a name in it.
     else return { json: '[]', raw: cell };
   }
-  try {
-    return { json: JSON.stringify(labels), raw: undefined };
-  } catch {
-    // Fields of its own that are nested deeper than the stack.
-    return { json: '[]', raw: cell };
-  }
+  return { json: JSON.stringify(labels), raw: undefined };
 }
 
 interface NamedLabel {

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keyOfHeader, problemWithReferenceColumn } from '../../../src/review/column-names.ts';
+import { DEFAULT_COLUMNS, RowLayout } from '../../../src/review/columns.ts';
+import type { ContentItem } from '../../../src/core/record.ts';
+import { contentItem } from './sample.ts';
+
+function table(items: readonly ContentItem[], options = DEFAULT_COLUMNS): string[][] {
+  const layout = new RowLayout(options);
+  for (const item of items) layout.observe(item);
+  return [layout.header(), ...items.map((item) => layout.row(item))];
+}
+
+test('Content comes first, then metadata in order of first appearance, the expected result, and the reference', () => {
+  const items = [contentItem({ metadata: { b: 'x' } }), contentItem({ offset: 42, metadata: { a: 7, b: '' }, expected: 'ham' })];
+  assert.deepEqual(table(items), [
+    ['Content', 'b', 'a', 'Expected result', 'connector_ref'],
+    ['hello', 'x', '', '', '[3,41,1767225600000,"user-1","b"]'],
+    ['hello', '', '7', 'ham', '[3,42,1767225600000,"user-1","=a,b"]'],
+  ]);
+});
+
+test('a file without expected results has no such column', () => {
+  assert.deepEqual(table([contentItem({ key: null })]), [
+    ['Content', 'connector_ref'],
+    ['hello', '[3,41,1767225600000,null]'],
+  ]);
+});
+
+test('keys that could be taken for another column travel under another name, from which they are read back', () => {
+  const keys = [
+    'Status',
+    'status',
+    ' Content',
+    'Labels',
+    'Expected result',
+    'EXPECTED RESULT',
+    'Service result',
+    'a Result ',
+    '',
+    ' ',
+    'connector_ref',
+    'Connector_Ref',
+    'meta:x',
+    '__proto__',
+    'line\nbreak',
+    'nul\0',
+    '\ufeffbom',
+    '\ud800',
+    'Ａ',
+    'A',
+    'a',
+    'a ',
+    'é',
+    'e\u0301',
+    'É',
+  ];
+  const [header = []] = table([contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) })]);
+  const names = header.slice(1, -1);
+  assert.deepEqual(names.map(keyOfHeader), keys);
+  const folds = [...names, 'Content', 'Status', 'Labels', 'Expected result', 'connector_ref'].map((name) =>
+    name.trim().toLowerCase(),
+  );
+  assert.equal(new Set(folds).size, folds.length, 'two headers differ only by case or blanks');
+  assert.deepEqual(
+    names.filter((name) => / result$/i.test(name)),
+    [],
+  );
+  assert.equal(names[0], 'meta:^status');
+  assert.equal(names[6], 'meta:^service%20result');
+});
+
+test('an ordinary key is its own header, in any script', () => {
+  const keys = ['user_id', 'User Name', 'язык', '=cmd', 'a,b', 'quote"d', '🙂'];
+  const [header = []] = table([contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) })]);
+  assert.deepEqual(header.slice(1, -1), keys);
+});
+
+test('keys beyond the column limit travel inside the reference', () => {
+  const items = [contentItem({ metadata: { a: 'x', b: 1, c: { d: '"' } } })];
+  const [header, row] = table(items, { ...DEFAULT_COLUMNS, maxMetadataColumns: 1 });
+  assert.deepEqual(header, ['Content', 'a', 'connector_ref']);
+  assert.deepEqual(JSON.parse(row?.[2] ?? '')[5], {
+    m: [
+      ['b', '1'],
+      ['c', '{"d":"\\""}'],
+    ],
+  });
+});
+
+test('strings that UTF-8 cannot hold travel inside the reference, and their cell shows what can be shown', () => {
+  const [, row] = table([contentItem({ metadata: { a: 'x\ud800', b: 'y\0', c: 'z' } })]);
+  assert.deepEqual(row?.slice(1, 4), ['x\ufffd', 'y\ufffd', 'z']);
+  assert.deepEqual(JSON.parse(row?.[4] ?? ''), [
+    3,
+    41,
+    1767225600000,
+    'user-1',
+    'c',
+    {
+      m: [
+        ['a', '"x\\ud800"'],
+        ['b', '"y\\u0000"'],
+      ],
+    },
+  ]);
+});
+
+test('the connector column refuses names that the result file has a use for', () => {
+  for (const name of ['', ' x', 'Status', 'content', 'My result', 'meta:x', 'a\nb']) {
+    assert.notEqual(problemWithReferenceColumn(name), undefined, name);
+  }
+  assert.equal(problemWithReferenceColumn('connector_ref'), undefined);
+});
