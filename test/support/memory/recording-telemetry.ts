@@ -1,5 +1,5 @@
 /** Telemetry that remembers, for assertions. */
-import type { Labels, Logger, Metrics } from '../../../src/core/ports/telemetry.ts';
+import type { HealthReporter, Labels, Logger, Metrics } from '../../../src/core/ports/telemetry.ts';
 
 /** `name{a="1",b="2"}`, labels sorted by name. */
 export function series(name: string, labels: Labels = {}): string {
@@ -107,6 +107,43 @@ export class RecordingLogger implements Logger {
 
   #write(level: LogLine['level'], fields: object, message: string): void {
     this.lines.push({ level, fields: { ...this.#bound, ...fields }, message });
+  }
+}
+
+/** Loops and conditions as they are now. */
+export class RecordingHealth implements HealthReporter {
+  /** Loop → what it does: `beat`, or the reason it waits. */
+  readonly loops = new Map<string, string>();
+  /** Condition → why it does not hold; undefined when it does. */
+  readonly conditions = new Map<string, string | undefined>();
+
+  beat(name: string): void {
+    this.loops.set(name, 'beat');
+  }
+
+  waiting(name: string, reason: string, _atMostMs?: number): void {
+    this.loops.set(name, reason);
+  }
+
+  ended(name: string): void {
+    this.loops.delete(name);
+  }
+
+  ready(name: string): void {
+    this.conditions.set(name, undefined);
+  }
+
+  notReady(name: string, reason: string): void {
+    this.conditions.set(name, reason);
+  }
+
+  withdraw(name: string): void {
+    this.conditions.delete(name);
+  }
+
+  /** Why the whole is not ready. */
+  get complaints(): string[] {
+    return [...this.conditions].flatMap(([name, reason]) => (reason === undefined ? [] : [`${name}: ${reason}`]));
   }
 }
 

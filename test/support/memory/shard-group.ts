@@ -98,6 +98,11 @@ export class MemoryShardGroup implements ShardGroup {
     });
   }
 
+  /** Where the member stands with its group, as far as it knows. */
+  get state(): 'idle' | 'joining' | 'stable' | 'stopped' {
+    return this.#state;
+  }
+
   /**
    * Test control. Makes this member a zombie: its worker runs on, but no heartbeat leaves and no batch, answer or new generation
    * arrives, until `heal`. Its session expires by the brokers' clock.

@@ -28,7 +28,8 @@ export class MemoryShardProducer implements ShardProducer {
   readonly #channel: string;
   #epoch: number | undefined;
   #commits = 0;
-  #nullKeys = 0;
+  /** Records without a key rotate over the partitions, a transaction at a time. */
+  #rotation = 0;
   #state: 'idle' | 'busy' | 'dead' | 'closed' = 'idle';
 
   constructor(kafka: MemoryKafka, home: Home, client: string, topics: PipelineTopics, shard: number) {
@@ -42,7 +43,7 @@ export class MemoryShardProducer implements ShardProducer {
   }
 
   async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
-    if (this.#state === 'busy') throw new Error(`${this.#channel}: commits overlap; the worker must queue them`);
+    if (this.#state === 'busy') throw this.#failed('aborted', 'another transaction of this producer is still running');
     if (this.#state !== 'idle') throw this.#failed('aborted', `nothing was sent: this producer is ${this.#state}`);
     this.#state = 'busy';
     const fate = this.#askFate(transaction);
@@ -126,12 +127,13 @@ export class MemoryShardProducer implements ShardProducer {
   /** Sends in order: journal first, then one per output partition. */
   #sends(transaction: Transaction): readonly Send[] {
     const sends: Send[] = [{ topic: this.#topics.journal, partition: this.#shard, records: [...transaction.journal] }];
+    this.#rotation++;
     for (const { topic, records } of transaction.outputs ?? []) {
       const partitions = this.#kafka.cluster.partitions(topic);
       if (partitions === 0) throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${topic} does not exist`);
       const byPartition = new Map<number, Send>();
       for (const record of records) {
-        const partition = record.key === null ? this.#nullKeys++ % partitions : partitionOf(record.key, partitions);
+        const partition = record.key === null ? this.#rotation % partitions : partitionOf(record.key, partitions);
         const send = byPartition.get(partition) ?? { topic, partition, records: [] };
         send.records.push(record);
         byPartition.set(partition, send);
@@ -169,6 +171,7 @@ function failureOf(error: unknown): TransactionFailure {
   if (!(error instanceof BrokerError)) throw error;
   switch (error.code) {
     case 'INVALID_PRODUCER_EPOCH':
+    case 'INVALID_TXN_STATE':
       return 'fenced';
     case 'MESSAGE_TOO_LARGE':
     case 'INVALID_RECORD':

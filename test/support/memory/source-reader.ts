@@ -6,6 +6,9 @@ import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';
 import { roundTrip } from './scheduler.ts';
 
+/** How long a log may end before the last offset that is wanted. */
+const EARLY_END_MS = 2_000;
+
 export class MemorySourceReader implements SourceReader {
   readonly #kafka: MemoryKafka;
   readonly #home: Home;
@@ -30,10 +33,10 @@ export class MemorySourceReader implements SourceReader {
       stop.throwIfAborted();
       const read = await abortable(this.#fetch(range.partition, next), stop);
       if (read.nextOffset <= next) {
-        await abortable(this.#growth(range.partition), stop);
+        await abortable(this.#growth(range.partition, next, range.to), stop);
         continue;
       }
-      next = Math.min(read.nextOffset, range.to + 1);
+      next = read.nextOffset;
       await onBatch(
         read.records.filter((record) => record.offset <= range.to),
         next,
@@ -55,12 +58,21 @@ export class MemorySourceReader implements SourceReader {
     });
   }
 
-  /** Resolves when something happens in the partition. */
-  #growth(partition: number): Promise<void> {
-    return new Promise((resolve) => {
+  /** Resolves when something happens in the partition; rejects when it does not within two seconds, and nothing is undecided. */
+  #growth(partition: number, next: number, to: number): Promise<void> {
+    const where = `${this.#topic}-${partition}`;
+    return new Promise((resolve, reject) => {
+      const cancel = this.#home.after(EARLY_END_MS, () => {
+        const { cluster } = this.#kafka;
+        const log = partition < cluster.partitions(this.#topic) ? cluster.log(this.#topic, partition) : undefined;
+        if (log !== undefined && log.stableEnd < log.end) return;
+        unwatch();
+        reject(new Error(`${where} ends at ${next}, before offset ${to}: was the topic created again?`));
+      });
       const unwatch = this.#kafka.cluster.watch((topic, changed) => {
         if (topic !== this.#topic || changed !== partition) return;
         unwatch();
+        cancel();
         this.#home.defer(`reader/${this.#name}/${partition}`, resolve);
       });
     });

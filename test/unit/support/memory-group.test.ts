@@ -137,6 +137,20 @@ test('a zombie hears nothing while the others take over, and learns it when it i
   assert.deepEqual(kafka.group('g', 'journal').members().toSorted(), ['a', 'b']);
 });
 
+test('a generation that a zombie missed never reaches it', async () => {
+  const { clock, join } = world();
+  const a = join('a');
+  await clock.settle();
+  join('b');
+  await clock.runUntil(() => a.group.state === 'joining', 10_000);
+  a.group.isolate();
+  await clock.advance(10_000);
+  assert.equal(a.listener.assignments.length, 1);
+  a.group.heal();
+  await clock.advance(10_000);
+  assert.equal(a.listener.assignments.length, 2);
+});
+
 test('confirming the membership ends when aborted', async () => {
   const { clock, join } = world();
   const a = join('a');

@@ -83,6 +83,16 @@ test('the first commit of a new producer fences the old one and aborts what it l
   assert.deepEqual(journal(), ['one', 'three', 'five']);
 });
 
+test('commits that overlap are refused, without harm to the one that runs', async () => {
+  const { instance, outcome, failure, journal } = world();
+  const a = instance('a').client.producers().open(0);
+  const first = a.commit(write('one'));
+  assert.equal(await failure(a.commit(write('two'))), 'aborted');
+  await outcome(first);
+  await outcome(a.commit(write('three')));
+  assert.deepEqual(journal(), ['one', 'three']);
+});
+
 test('opening a producer fences nobody', async () => {
   const { instance, outcome, journal } = world();
   const a = instance('a').client.producers().open(0);
@@ -192,7 +202,7 @@ test('a source reader passes gaps, stops at its end, and ends when told', async 
   };
   const forever = new AbortController();
   await outcome(reader.read({ partition: 0, from: 0, to: 4 }, keep, forever.signal));
-  assert.deepEqual(read.splice(0), [{ offsets: [3, 4], next: 5 }]);
+  assert.deepEqual(read.splice(0), [{ offsets: [3, 4], next: 6 }]);
   const waiting = reader.read({ partition: 0, from: 5, to: 6 }, keep, forever.signal);
   await clock.settle();
   kafka.cluster.produce('in', 0, [{ key: 'new', value: '6' }]);
@@ -201,4 +211,9 @@ test('a source reader passes gaps, stops at its end, and ends when told', async 
   const endless = reader.read({ partition: 0, from: 7, to: 9 }, keep, forever.signal);
   forever.abort(new Error('enough'));
   await assert.rejects(outcome(endless), /enough/);
+  const beyond = reader.read({ partition: 0, from: 7, to: 9 }, keep, new AbortController().signal);
+  await assert.rejects(outcome(beyond), /in-0 ends at 7, before offset 9/);
+  const closed = reader.read({ partition: 0, from: 7, to: 9 }, keep, new AbortController().signal);
+  await reader.close();
+  await assert.rejects(outcome(closed), /closed/);
 });

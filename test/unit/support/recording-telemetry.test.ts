@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
+import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 test('counters sum over the series that match; gauges are exact, and can be taken away', () => {
   const metrics = new RecordingMetrics();
@@ -32,4 +32,17 @@ test('child loggers add their fields to one common list, and nothing inside an e
   log.child({ shard: 1 }).child({ job: 'j' }).warn({ err: cause }, 'trouble');
   assert.deepEqual(log.lines[0], { level: 'warn', fields: { shard: 1, job: 'j', err: cause }, message: 'trouble' });
   for (const hidden of ['secret-in-cause', 'secret-field', 'outer']) assert.ok(log.text().includes(hidden));
+});
+
+test('health remembers what loops do and which conditions fail', () => {
+  const health = new RecordingHealth();
+  health.beat('a');
+  health.waiting('b', 'a transaction', 10);
+  health.ready('group');
+  health.notReady('shards', 'claiming 3');
+  assert.deepEqual([...health.loops.values()], ['beat', 'a transaction']);
+  assert.deepEqual(health.complaints, ['shards: claiming 3']);
+  health.ended('a');
+  health.withdraw('shards');
+  assert.deepEqual([health.loops.size, health.complaints], [1, []]);
 });
