@@ -1,3 +1,4 @@
+import { configurationPage } from './configuration-page.ts';
 import { metricsPage } from './metrics-page.ts';
 
 export interface GeneratedPage {
@@ -6,4 +7,7 @@ export interface GeneratedPage {
 }
 
 /** Every page of docs/ that is made from the code; tests compare the files with what these give. */
-export const PAGES: readonly GeneratedPage[] = [{ file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage }];
+export const PAGES: readonly GeneratedPage[] = [
+  { file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage },
+  { file: new URL('../../docs/configuration.md', import.meta.url), render: configurationPage },
+];

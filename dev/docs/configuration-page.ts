@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import { infoOf } from '../../src/config/option.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { Refusal } from '../../src/config/units.ts';
+import { table } from './markdown.ts';
+
+/** docs/configuration.md, from the schema that checks configuration files. */
+export function configurationPage(): string {
+  const sections: string[] = [];
+  walk(
+    configSchema(() => new Refusal('')),
+    '',
+    sections,
+  );
+  return `# Configuration
+
+Generated from \`src/config\` by \`node dev/docs/generate.ts\`; do not edit. \`config/example.yaml\` is a complete example.
+
+\`content-review-connector check --config FILE\` reports everything that is wrong with a file at once, and shows what is in effect
+when nothing is. It needs neither Kafka nor the service.
+
+- **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
+- **Units.** Lengths of time and sizes are written with their unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
+  A plain number is refused.
+- **Environment.** \`\${NAME}\` in a text value is replaced by that variable, and it is an error when it is not set; \`\${NAME:-default}\` has a
+  default for a missing or empty one; \`$\${\` stands for a literal \`\${\`. The file is parsed first, so a variable is always one value,
+  whatever it holds. Numbers and switches may come from variables; a list may come from one as a text with commas.
+- **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of the file is dropped. A
+  file is read again when it changes, and its last good value stays while it cannot be read. A secret never appears in
+  logs, errors or the output of \`check\`. A text in place is taken too, but secrets do not belong into configuration files.
+
+${sections.join('\n\n')}
+`;
+}
+
+function walk(schema: z.ZodType, path: string, sections: string[]): void {
+  const info = infoOf(schema);
+  if (info.kind === 'list') {
+    sections.push(`## \`${path}\`\n\n${info.help}`);
+    return walk(info.item, `${path}[]`, sections);
+  }
+  if (info.kind !== 'group') return;
+  const members = Object.entries(info.shape);
+  const rows = members.flatMap(([key, member]) => {
+    const option = infoOf(member);
+    if (option.kind !== 'value') return [];
+    const fallback = option.fallback === undefined ? '**required**' : `\`${option.fallback}\``;
+    return [[`\`${key}\``, fallback, option.help, option.allowed]];
+  });
+  if (path !== '') {
+    const heading = `${'#'.repeat(Math.min(4, 1 + path.split('.').length))} \`${path}\`\n\n${info.help}`;
+    sections.push(rows.length === 0 ? heading : `${heading}\n\n${table(['Option', 'Default', 'Meaning', 'Allowed'], rows)}`);
+  }
+  for (const [key, member] of members) walk(member, path === '' ? key : `${path}.${key}`, sections);
+}

@@ -1,0 +1,57 @@
+/**
+ * `${NAME}` and `${NAME:-default}` in the text values of the configuration, filled in from the environment after YAML was
+ * parsed: whatever a variable holds stays one text and cannot add or change options. `$${` stands for a literal `${`.
+ */
+import type { Path } from './path.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Interpolated {
+  readonly value: unknown;
+  /** What was written, by path, wherever a variable was filled in: error messages show it. */
+  readonly templates: ReadonlyMap<string, string>;
+  readonly problems: readonly { readonly path: Path; readonly message: string }[];
+}
+
+const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
+
+/** One text. `problem` when a variable is missing or a reference is malformed. */
+export function interpolateText(text: string, env: Environment): { readonly text: string } | { readonly problem: string } {
+  let problem: string | undefined;
+  const filled = text.replace(REFERENCE, (match: string, name: string | undefined, fallback: string | undefined) => {
+    if (match === '$${') return '${';
+    if (name === undefined) {
+      problem ??= `this is not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
+      return match;
+    }
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    // As in a shell: a default also replaces an empty value.
+    if (fallback !== undefined && (value === undefined || value === '')) return fallback;
+    if (value === undefined) problem ??= `the environment variable ${name} is not set; set it, or write \${${name}:-default}`;
+    return value ?? match;
+  });
+  return problem === undefined ? { text: filled } : { problem };
+}
+
+/** A whole document: every text in mappings and lists, keys untouched. A text with a problem is left out (undefined). */
+export function interpolate(document: unknown, env: Environment): Interpolated {
+  const templates = new Map<string, string>();
+  const problems: { path: Path; message: string }[] = [];
+  const walk = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') {
+      const result = interpolateText(value, env);
+      if ('problem' in result) {
+        problems.push({ path, message: result.problem });
+        return undefined;
+      }
+      if (result.text !== value) templates.set(JSON.stringify(path), value);
+      return result.text;
+    }
+    if (Array.isArray(value)) return value.map((entry, index) => walk(entry, [...path, index]));
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, walk(entry, [...path, key])]));
+    }
+    return value;
+  };
+  return { value: walk(document, []), templates, problems };
+}

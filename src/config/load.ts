@@ -1,0 +1,65 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crossChecks } from './cross-checks.ts';
+import { parseYaml } from './document.ts';
+import { draftOf } from './draft.ts';
+import { findingsOf } from './findings.ts';
+import { type Environment, interpolate } from './interpolate.ts';
+import { ConfigError, type Finding, toProblems } from './problem.ts';
+import { secretReader } from './read-secret.ts';
+import { type Config, configSchema } from './schema.ts';
+
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** Reads and checks a configuration file. @throws ConfigError with everything that is wrong, at once, sorted by path. */
+export async function loadConfig(path: string, env: Environment): Promise<Config> {
+  return parseConfig(await readText(path), env, { file: path, directory: dirname(path) });
+}
+
+/**
+ * Checks the text of a configuration. `directory` is where relative paths of secrets begin.
+ * @throws ConfigError with everything that is wrong, at once, sorted by path.
+ */
+export function parseConfig(
+  text: string,
+  env: Environment,
+  origin: { readonly file: string; readonly directory: string },
+): Config {
+  const document = parseYaml(text);
+  if (document.problems.length > 0)
+    throw new ConfigError(
+      origin.file,
+      document.problems.map((problem) => ({ path: '(top level)', ...problem })),
+    );
+
+  const interpolated = interpolate(document.value ?? {}, env);
+  const schema = configSchema(secretReader(env, origin.directory));
+  const result = schema.safeParse(interpolated.value);
+  const findings: Finding[] = [...interpolated.problems, ...crossChecks(draftOf(schema, interpolated.value))];
+  if (!result.success) {
+    // An option whose variable is missing is reported for that, not for being absent as well.
+    const reported = new Set(interpolated.problems.map(({ path }) => JSON.stringify(path)));
+    findings.push(...findingsOf(result.error, schema, interpolated).filter(({ path }) => !reported.has(JSON.stringify(path))));
+  }
+  if (!result.success || findings.length > 0) throw new ConfigError(origin.file, toProblems(findings, document.locate));
+  return result.data;
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; a configuration has at most ${MAX_FILE_BYTES}`);
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EISDIR'
+          ? 'it is a directory'
+          : code === 'EACCES'
+            ? 'this user may not read it'
+            : message;
+    throw new ConfigError(path, [{ path: '(file)', message: `cannot be read: ${why}` }]);
+  }
+}

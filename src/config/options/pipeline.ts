@@ -1,0 +1,192 @@
+import { derive, group } from '../option.ts';
+import { bytes, choice, duration, flag, integer, integerOrAuto, text, texts } from '../values.ts';
+import { derivedTopic } from './names.ts';
+import { sourceOptions } from './source.ts';
+
+/** `pipelines[]`. */
+export function pipelineOptions() {
+  const options = group('One way from a source topic to an output topic.', {
+    name: text({
+      help: 'Name in metrics, logs and derived names. Changing it changes the default group and journal.',
+      allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+      check: (name) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) ? undefined : ''),
+    }),
+    kind: choice({
+      help: 'What is done: review submits content in batches and publishes decisions.',
+      of: ['review'],
+      fallback: 'review',
+    }),
+    source: sourceOptions(),
+    batch: group('When a buffer becomes a batch: the first limit that is reached decides.', {
+      maxRows: integer({ help: 'Rows of a batch.', fallback: 5_000, min: 1, max: 100_000 }),
+      maxBytes: bytes({ help: 'Bytes of content and metadata of a batch.', fallback: '8MiB', min: '1KiB', max: '1GiB' }),
+      maxAge: duration({ help: 'Age of the oldest item in it, by the wall clock.', fallback: '30s', min: '10ms', max: '1d' }),
+      referenceColumn: text({
+        help: 'Name of the column that says which record a row is; it comes back with the results.',
+        allowed: 'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',
+        fallback: 'connector_reference',
+        check: (name) =>
+          /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim()) ? 'the service uses that name' : undefined,
+      }),
+    }),
+    journal: group('The compacted topic that holds everything the connector must remember.', {
+      topic: derivedTopic('Created when missing, checked when not.', '<group>.journal'),
+      partitions: integerOrAuto({
+        help: 'Shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
+        min: 1,
+        max: 1_000,
+      }),
+      replicationFactor: integerOrAuto({
+        help: 'Copies of each partition, when it is created. auto: 3, or the number of brokers if fewer.',
+        min: 1,
+        max: 15,
+      }),
+      format: integer({
+        help: 'Format of new records; raised only when every replica understands the newer one.',
+        fallback: 1,
+        min: 1,
+        max: 1,
+      }),
+    }),
+    output: group('The decisions.', {
+      topic: derivedTopic('Must exist.', '<source.topic>.decisions'),
+      includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
+      headers: texts({
+        help: 'Headers of the source record that its decision carries too.',
+        allowed: 'a list of header names, or one text with commas',
+        fallback: [],
+      }),
+    }),
+    deadLetters: group('Records that cannot be reviewed, with the reason in headers.', {
+      topic: derivedTopic('Must exist.', '<source.topic>.dead-letters'),
+    }),
+    review: reviewOptions(),
+    kafka: kafkaTuning(),
+  });
+  return derive(options, (pipeline) => {
+    const { source, journal, output, deadLetters } = pipeline;
+    const names = derivedNames({
+      name: pipeline.name,
+      source: source.topic,
+      group: source.group,
+      journal: journal.topic,
+      output: output.topic,
+      deadLetters: deadLetters.topic,
+    });
+    return {
+      ...pipeline,
+      source: { ...source, group: names.group },
+      journal: { ...journal, topic: names.journal },
+      output: { ...output, topic: names.output },
+      deadLetters: { ...deadLetters, topic: names.deadLetters },
+    };
+  });
+}
+
+export interface Names {
+  readonly name: string;
+  readonly source: string;
+  readonly group: string;
+  readonly journal: string;
+  readonly output: string;
+  readonly deadLetters: string;
+}
+
+/** Fills in the names that were left empty. The journal follows the group: it belongs to it, and a new group needs a new one. */
+export function derivedNames(given: Names): Names {
+  const group = given.group || `content-review-${given.name}`;
+  return {
+    ...given,
+    group,
+    journal: given.journal || `${group}.journal`,
+    output: given.output || `${given.source}.decisions`,
+    deadLetters: given.deadLetters || `${given.source}.dead-letters`,
+  };
+}
+
+function reviewOptions() {
+  return group('Following a batch at the service, and what to do when it goes wrong.', {
+    poll: group('Waits between two looks at a batch, growing from the first to the last.', {
+      initial: duration({ help: 'First wait.', fallback: '500ms', min: '10ms', max: '1h' }),
+      max: duration({ help: 'Longest wait.', fallback: '15s', min: '10ms', max: '1h' }),
+    }),
+    maxReviewTime: duration({ help: 'How long a review may be pending.', fallback: '24h', min: '1s', max: '365d' }),
+    onTimeout: choice({
+      help: 'After that: keep waiting (and alert), or publish decisions with status ERROR and code review_timeout.',
+      of: ['wait', 'error'],
+      fallback: 'wait',
+    }),
+    uploadGrace: duration({
+      help: 'How long the service may take to see an upload before the batch is given up for a new one.',
+      fallback: '5m',
+      min: '1s',
+      max: '1d',
+    }),
+    missingGrace: duration({
+      help: 'How long the service may not know a batch (404, 410) before it is given up for a new one.',
+      fallback: '10m',
+      min: '1s',
+      max: '1d',
+    }),
+    attempts: integer({
+      help: 'Attempts at an item before its batch is bisected, or it gets a decision with status ERROR.',
+      fallback: 3,
+      min: 1,
+      max: 20,
+    }),
+    errorRows: choice({
+      help: 'Rows that the service returned with status ERROR: publish them so, or submit the items again first.',
+      of: ['publish', 'retry'],
+      fallback: 'publish',
+    }),
+    errorRowAttempts: integer({
+      help: 'With errorRows: retry, attempts at such an item before it is published with status ERROR.',
+      fallback: 3,
+      min: 2,
+      max: 20,
+    }),
+  });
+}
+
+function kafkaTuning() {
+  return group("Kafka's side of this pipeline. The defaults fit; change them for a reason.", {
+    sessionTimeout: duration({
+      help: 'Silence after which the group gives the shards of this instance to others.',
+      fallback: '30s',
+      min: '1s',
+      max: '30m',
+    }),
+    heartbeat: duration({
+      help: 'Time between two signs of life; at most a third of sessionTimeout.',
+      fallback: '3s',
+      min: '100ms',
+      max: '10m',
+    }),
+    transactionTimeout: duration({
+      help: 'After this the broker aborts a transaction; readers wait for an open one. At most the transaction.max.timeout.ms of the brokers.',
+      fallback: '60s',
+      min: '1s',
+      max: '15m',
+    }),
+    metadataMaxAge: duration({
+      help: 'How often the cluster is asked for new partitions.',
+      fallback: '30s',
+      min: '1s',
+      max: '1h',
+    }),
+    maxWait: duration({ help: 'How long a fetch waits for records.', fallback: '100ms', min: '1ms', max: '30s' }),
+    fetchMaxBytes: bytes({ help: 'Most bytes of one fetch.', fallback: '8MiB', min: '64KiB', max: '512MiB' }),
+    progressInterval: duration({
+      help: 'How often a position that moves without a batch is committed.',
+      fallback: '10s',
+      min: '100ms',
+      max: '1h',
+    }),
+    probeInterval: duration({
+      help: 'How often an idle shard proves that it is still ours.',
+      fallback: '60s',
+      min: '1s',
+      max: '1h',
+    }),
+  });
+}

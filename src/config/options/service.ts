@@ -1,0 +1,56 @@
+import { group, value } from '../option.ts';
+import type { Secret } from '../secret.ts';
+import { Refusal } from '../units.ts';
+import { duration, integer, secret } from '../values.ts';
+
+/** `service`: the Content Review Service and how to treat it. */
+export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
+  return group('The Content Review Service.', {
+    baseUrl: value({
+      help: 'Address that the paths of the service (/v1/batches, …) are relative to. Use https outside one machine: each call carries the API key.',
+      allowed: 'an http:// or https:// address without query, fragment or user',
+      parse: parseBaseUrl,
+    }),
+    apiKey: secret({ help: 'Key of the service. A file is read again when it changes, without a restart.', read: readSecret }),
+    timeouts: group('Limits of one request; retries come on top.', {
+      connect: duration({ help: 'Name lookup, TCP and TLS together.', fallback: '5s', min: '10ms', max: '5m' }),
+      headers: duration({
+        help: 'From the start of sending to the first byte of the answer; uploads get more by their size.',
+        fallback: '30s',
+        min: '10ms',
+        max: '1h',
+      }),
+      body: duration({
+        help: 'Longest silence inside a download; longest time for any other answer.',
+        fallback: '60s',
+        min: '10ms',
+        max: '1h',
+      }),
+    }),
+    retry: group(
+      'Requests answered by 429, 5xx, a timeout or a reset are made again, after a random wait that doubles its ceiling each time.',
+      {
+        attempts: integer({ help: 'Tries in all, the first one included; 1 never tries again.', fallback: 5, min: 1, max: 100 }),
+        base: duration({ help: 'Ceiling of the first wait.', fallback: '250ms', min: '1ms', max: '10m' }),
+        cap: duration({
+          help: 'Ceiling of every wait; a Retry-After of the service may be longer.',
+          fallback: '20s',
+          min: '1ms',
+          max: '1h',
+        }),
+      },
+    ),
+    concurrency: group('How much goes on at once, over all pipelines.', {
+      requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
+      transfers: integer({ help: 'Uploads, and as many downloads.', fallback: 4, min: 1, max: 1_000 }),
+    }),
+  });
+}
+
+function parseBaseUrl(raw: unknown): string | Refusal {
+  const url = typeof raw === 'string' ? URL.parse(raw) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return new Refusal('');
+  if (url.username !== '' || url.password !== '') return new Refusal('credentials go into apiKey');
+  if (url.search !== '' || url.hash !== '') return new Refusal('');
+  return url.href.replace(/\/+$/, '');
+}
