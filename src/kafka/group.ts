@@ -1,0 +1,166 @@
+/** A member of a pipeline's consumer group (ShardGroup): sessions of a consumer, one after another, until it is stopped. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Assignment, GroupListener, ShardGroup, Stream } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { ConnectOptions } from './connect.ts';
+import { ConsumerSession } from './consumer-session.ts';
+import { explain } from './explain.ts';
+
+export interface GroupOptions {
+  readonly groupId: string;
+  readonly sourceTopic: string;
+  readonly journalTopic: string;
+  /** Default 30,000 ms. */
+  readonly sessionTimeoutMs?: number;
+  /** Default 60,000 ms. */
+  readonly rebalanceTimeoutMs?: number;
+  /** Default 3,000 ms. */
+  readonly heartbeatMs?: number;
+  /** Partitions added to a topic are noticed within this time. Default 30,000 ms. */
+  readonly metadataMaxAgeMs?: number;
+  /** Most bytes of one fetch, compressed as they are. A single larger batch still comes. Default 8 MiB. */
+  readonly maxBytes?: number;
+  /** Default 1 MiB. */
+  readonly maxBytesPerPartition?: number;
+  /** How long a fetch waits for records, and so how long a partition may take to start after resume. Default 100 ms. */
+  readonly maxWaitMs?: number;
+  /** Pause before the first attempt to come back after a crash; doubles up to 30 s. Default 500 ms. */
+  readonly restartDelayMs?: number;
+}
+
+const MAX_RESTART_DELAY_MS = 30_000;
+/** How soon an unconfirmed membership is asked about again, when no join comes first. */
+const CONFIRM_RETRY_MS = 250;
+
+export class KafkaShardGroup implements ShardGroup {
+  readonly #connect: ConnectOptions;
+  readonly #options: GroupOptions;
+  readonly #logger: Logger;
+  readonly #stopping = new AbortController();
+  #listener: GroupListener | undefined;
+  #session: ConsumerSession | undefined;
+  #stopped: Promise<void> | undefined;
+  #lastHeardMs = 0;
+  #failures = 0;
+  #firstJoin = Promise.withResolvers<void>();
+
+  constructor(connect: ConnectOptions, options: GroupOptions, logger: Logger) {
+    this.#connect = connect;
+    this.#options = options;
+    this.#logger = logger.child({ groupId: options.groupId });
+    this.#firstJoin.promise.catch(() => undefined);
+  }
+
+  async start(listener: GroupListener): Promise<void> {
+    if (this.#listener !== undefined) throw new Error('this group was started before');
+    this.#listener = listener;
+    try {
+      await this.#openSession();
+    } catch (error) {
+      await this.stop();
+      const { groupId } = this.#options;
+      throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${explain(error)}`, { cause: error });
+    }
+    await this.#firstJoin.promise;
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  seek(stream: Stream, partition: number, offset: number): void {
+    this.#session?.seek(stream, partition, offset);
+  }
+
+  pause(stream: Stream, partition: number): void {
+    this.#session?.setWanted(stream, partition, false);
+  }
+
+  resume(stream: Stream, partition: number): void {
+    this.#session?.setWanted(stream, partition, true);
+  }
+
+  lastHeardMs(): number {
+    return this.#lastHeardMs;
+  }
+
+  async confirmMembership(signal: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([signal, this.#stopping.signal]);
+    for (;;) {
+      ended.throwIfAborted();
+      const confirmed = await this.#session?.heartbeat().then(
+        () => true,
+        // The fetch loop sees the same and joins again.
+        () => false,
+      );
+      ended.throwIfAborted();
+      if (confirmed === true) return;
+      await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() => ended.throwIfAborted());
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort(new Error('the group is stopped'));
+    this.#firstJoin.reject(this.#stopping.signal.reason);
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.close();
+  }
+
+  async #openSession(): Promise<void> {
+    this.#stopping.signal.throwIfAborted();
+    const session: ConsumerSession = new ConsumerSession(
+      this.#connect,
+      this.#options,
+      this.#session?.history,
+      {
+        joined: (assignment) => this.#joined(assignment),
+        fetched: (batch) => this.#listener?.fetched(batch),
+        heard: (atMs) => {
+          this.#lastHeardMs = Math.max(this.#lastHeardMs, atMs);
+        },
+        ended: (reason) => void this.#sessionEnded(session, reason),
+      },
+      this.#logger,
+    );
+    this.#session = session;
+    try {
+      await session.open();
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+  }
+
+  #joined(assignment: Assignment): void {
+    this.#failures = 0;
+    this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
+    this.#firstJoin.resolve();
+    this.#listener?.joined(assignment);
+  }
+
+  /** Never rejects. */
+  async #sessionEnded(session: ConsumerSession, reason: string): Promise<void> {
+    if (this.#stopping.signal.aborted || this.#session !== session) return;
+    this.#logger.warn({ reason }, 'lost the group: joining again');
+    try {
+      this.#listener?.left(reason);
+    } catch (error) {
+      this.#logger.error({ error: explain(error) }, 'the listener failed when it was told that the group was lost');
+    }
+    await session.close();
+    while (!this.#stopping.signal.aborted) {
+      const delayMs = Math.min((this.#options.restartDelayMs ?? 500) * 2 ** this.#failures++, MAX_RESTART_DELAY_MS);
+      // Never two replicas in step.
+      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      try {
+        await this.#openSession();
+        return;
+      } catch (error) {
+        if (!this.#stopping.signal.aborted)
+          this.#logger.warn({ error: explain(error) }, 'could not join the group: trying again');
+      }
+    }
+  }
+}

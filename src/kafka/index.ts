@@ -1,0 +1,31 @@
+/** The Kafka adapter: implements src/core/ports/kafka.ts over kafkajs. The only way in for the rest of the project. */
+import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { KafkaAdmin } from './admin.ts';
+import type { ConnectOptions } from './connect.ts';
+import { type GroupOptions, KafkaShardGroup } from './group.ts';
+import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
+import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
+
+export type { ConnectOptions, GroupOptions, ProducersOptions, SourceReaderOptions };
+
+/** A cluster, with everything the connector does there. Nothing connects before it is used. */
+export interface KafkaConnection {
+  readonly admin: ClusterAdmin;
+  group(options: GroupOptions): ShardGroup;
+  producers(options: ProducersOptions): ShardProducers;
+  sourceReader(options: SourceReaderOptions): SourceReader;
+  /** Closes the admin connection; groups, producers and readers are closed by who opened them. Repeatable. */
+  close(): Promise<void>;
+}
+
+export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConnection {
+  const admin = new KafkaAdmin(options, logger);
+  return {
+    admin,
+    group: (group) => new KafkaShardGroup(options, group, logger),
+    producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.partitionCount(topic), logger),
+    sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
+    close: () => admin.close(),
+  };
+}

@@ -1,0 +1,312 @@
+/**
+ * kafkajs 2.2.4 with its known faults mended, in one place. Nothing else in the project loads kafkajs for its values.
+ *
+ * kafkajs has had no release since 2023, so the mends are made while it loads: this module drops whatever copy of kafkajs
+ * is loaded already, replaces the faulty modules, and loads the rest on top of them. Another user of kafkajs in the same
+ * process keeps the copy it has. Each mend says what is wrong, where, and which test shows it
+ * (test/unit/kafka/kafkajs-fixes.test.ts unless named otherwise).
+ */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type * as KafkaJs from 'kafkajs';
+import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
+
+const load = createRequire(import.meta.url);
+const root = path.dirname(load.resolve('kafkajs/package.json'));
+for (const file of Object.keys(load.cache)) {
+  if (file.startsWith(root + path.sep)) delete load.cache[file];
+}
+
+function internal<T>(file: string): T {
+  return load(path.join(root, 'src', file)) as T;
+}
+
+function replace(file: string, mended: unknown): void {
+  internal(file);
+  const module = load.cache[path.join(root, 'src', file)];
+  if (module === undefined) throw new Error(`kafkajs has no module src/${file}: this file mends version 2.2.4 only`);
+  module.exports = mended;
+}
+
+/** What a socket factory throws once its client is closed (connect.ts). */
+export const CLIENT_CLOSED = 'this Kafka client is closed';
+
+/** Whether an error comes from a client that was closed on purpose. */
+export function isClientClosed(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if (at.message.includes(CLIENT_CLOSED)) return true;
+  }
+  return false;
+}
+
+type Bail = (error: unknown) => void;
+type Attempt = (bail: Bail, retryCount: number, retryTime: number) => Promise<unknown>;
+type CreateRetry = (options?: object) => (attempt: Attempt) => Promise<unknown>;
+
+/**
+ * Mend 1: a closed client went on retrying (src/retry). Retries are timers that nothing can cancel: a producer closed while
+ * its broker is down kept the process alive, and reconnected when the broker came back.
+ */
+function stopRetryingWhenClosed(): void {
+  const createRetry = internal<CreateRetry>('retry/index.js');
+  const mended: CreateRetry = (options) => {
+    const retrier = createRetry(options);
+    return (attempt) =>
+      retrier((bail, count, time) =>
+        attempt(bail, count, time).catch((error: unknown) => {
+          if (!isClientClosed(error)) throw error;
+          bail(error);
+        }),
+      );
+  };
+  replace('retry/index.js', mended);
+}
+
+interface Decoder {
+  readonly buffer: Buffer;
+  readInt32(): number;
+  readBytes(size: number): Buffer;
+  canReadBytes(size: number): boolean;
+}
+interface DecodedBatch {
+  readonly firstOffset: string;
+  readonly lastOffsetDelta: number;
+  readonly records: PartitionData['messages'];
+}
+
+/** Where the magic byte is in every message format, and the least bytes kafkajs reads as a batch. */
+const MAGIC_OFFSET = 16;
+const RECORD_BATCH_OVERHEAD = 49;
+
+/**
+ * Mend 2: the offsets a fetch covers were lost, and big batches overflowed the stack (src/protocol/requests/fetch/v4/
+ * decodeMessages.js). kafkajs takes the last record for the end of a batch, but compaction removes records and leaves the
+ * batch: it then asks for the same batch again, one offset further each time, and never gets past a batch that became
+ * empty at the end of the log. Also `push(...records)` fails from about 120,000 records in one batch.
+ */
+function keepCoveredOffsets(): void {
+  const DecoderClass = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
+  const decodeMessageSet =
+    internal<(decoder: Decoder, size: number) => Promise<PartitionData['messages']>>('protocol/messageSet/decoder.js');
+  const decodeRecordBatch = internal<(decoder: Decoder) => Promise<DecodedBatch>>('protocol/recordBatch/v0/decoder.js');
+  const { MAGIC_BYTE } = internal<{ MAGIC_BYTE: number }>('protocol/recordBatch/v0/index.js');
+
+  replace('protocol/requests/fetch/v4/decodeMessages.js', async (decoder: Decoder): Promise<PartitionData['messages']> => {
+    const size = decoder.readInt32();
+    if (size <= MAGIC_OFFSET || !decoder.canReadBytes(size)) return [];
+    const bytes = decoder.readBytes(size);
+    const batches = new DecoderClass(bytes);
+    if (bytes.readInt8(MAGIC_OFFSET) !== MAGIC_BYTE) return decodeMessageSet(batches, size);
+    const messages: PartitionData['messages'] = [];
+    while (batches.canReadBytes(RECORD_BATCH_OVERHEAD)) {
+      let batch: DecodedBatch;
+      try {
+        batch = await decodeRecordBatch(batches);
+      } catch (error) {
+        // A response may end in the middle of a batch: that batch comes whole with the next fetch.
+        if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break;
+        throw error;
+      }
+      for (const record of batch.records) messages.push(record);
+      messages.nextOffset = Number(batch.firstOffset) + batch.lastOffsetDelta + 1;
+    }
+    return messages;
+  });
+}
+
+/**
+ * Mend 3: read_committed let records of aborted transactions through (src/consumer/filterAbortedMessages.js, used by
+ * src/consumer/batch.js), and batches without visible records never reached the handler, so that nobody learned that the
+ * log was passed. See partition-fetch.ts. Test: also test/integration/kafka/aborted-transactions.test.ts.
+ */
+function readCommittedOnly(): void {
+  replace('consumer/batch.js', PartitionFetch);
+}
+
+interface RequestQueue {
+  pending: unknown[];
+  throttledUntil: number;
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  checkPendingRequests(): void;
+}
+
+/** Mend 4: a timer of negative length after every response (src/network/requestQueue): Node warns, and it does nothing. */
+function noNegativeTimers(): void {
+  const { prototype } = internal<{ prototype: RequestQueue & { scheduleCheckPendingRequests(): void } }>(
+    'network/requestQueue/index.js',
+  );
+  const CHECK_MS = 10;
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+    if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return;
+    const throttledMs = this.throttledUntil - Date.now();
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null;
+        this.checkPendingRequests();
+      },
+      throttledMs > 0 ? throttledMs : CHECK_MS,
+    );
+  };
+}
+
+interface Grouping {
+  readonly topic: string;
+  readonly partitionMetadata: readonly unknown[];
+  readonly messages: readonly KafkaJs.Message[];
+  readonly partitioner: (args: object) => number;
+}
+
+/** Mend 5: grouping the messages of a send copied a growing array per message (src/producer/groupMessagesPerPartition.js). */
+function groupInLinearTime(): void {
+  replace('producer/groupMessagesPerPartition.js', ({ topic, partitionMetadata, messages, partitioner }: Grouping) => {
+    const groups: Record<string, KafkaJs.Message[]> = {};
+    if (partitionMetadata.length === 0) return groups;
+    for (const message of messages) {
+      const partition = partitioner({ topic, partitionMetadata, message });
+      const group = groups[partition];
+      if (group === undefined) groups[partition] = [message];
+      else group.push(message);
+    }
+    return groups;
+  });
+}
+
+type Header = { readonly key: string; readonly value: Buffer | string | null | undefined };
+interface Encoder {
+  writeVarInt(value: number): Encoder;
+  writeInt8(value: number): Encoder;
+  writeVarLong(value: number): Encoder;
+  writeVarIntString(value: string): Encoder;
+  writeVarIntBytes(value: Buffer | string | null | undefined): Encoder;
+}
+interface EncoderClass {
+  new (initialSize?: number): Encoder;
+  sizeOfVarInt(value: number): number;
+  sizeOfVarLong(value: number): number;
+  sizeOfVarIntBytes(value: Buffer | string | null | undefined): number;
+}
+interface RecordToEncode {
+  readonly offsetDelta?: number;
+  readonly timestampDelta?: number;
+  readonly key?: Buffer | string | null;
+  readonly value: Buffer | string | null;
+  readonly headers?: Record<string, Header['value'] | readonly Header['value'][]>;
+}
+
+/**
+ * Mend 6: a header whose value is null could be read but not written (src/protocol/recordBatch/record/v0/index.js asks for
+ * the byte length of null), so that such a record could never become a dead letter with its headers untouched.
+ */
+function writeNullHeaders(): void {
+  const Encoder = internal<EncoderClass>('protocol/encoder.js');
+  replace('protocol/recordBatch/record/v0/index.js', (record: RecordToEncode) => {
+    const { offsetDelta = 0, timestampDelta = 0, key, value } = record;
+    const headers: Header[] = [];
+    for (const [name, given] of Object.entries(record.headers ?? {})) {
+      for (const one of Array.isArray(given) ? given : [given]) {
+        if (one !== undefined) headers.push({ key: name, value: one });
+      }
+    }
+    let size = 1 + Encoder.sizeOfVarLong(timestampDelta) + Encoder.sizeOfVarInt(offsetDelta);
+    size += Encoder.sizeOfVarIntBytes(key) + Encoder.sizeOfVarIntBytes(value) + Encoder.sizeOfVarInt(headers.length);
+    for (const header of headers) size += Encoder.sizeOfVarIntBytes(header.key) + Encoder.sizeOfVarIntBytes(header.value);
+
+    const encoder = new Encoder(size + Encoder.sizeOfVarInt(size));
+    encoder.writeVarInt(size).writeInt8(0).writeVarLong(timestampDelta).writeVarInt(offsetDelta);
+    encoder.writeVarIntBytes(key).writeVarIntBytes(value).writeVarInt(headers.length);
+    for (const header of headers) encoder.writeVarIntString(header.key).writeVarIntBytes(header.value);
+    return encoder;
+  });
+}
+
+/** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */
+export interface ConsumerGroup {
+  readonly generationId: number | null;
+  readonly memberId: string | null;
+  readonly seekOffset: Map<string, string>;
+  /** Sends a heartbeat when none was sent within `interval` ms; joins one that is under way. */
+  heartbeat(options: { interval: number }): Promise<void>;
+}
+
+/** An assigner that also wants to know the consumer's inside. */
+export interface AttachedAssigner extends KafkaJs.Assigner {
+  /** Called once, before the first join. */
+  attached(group: ConsumerGroup): void;
+  /** A fetch was refused with OFFSET_OUT_OF_RANGE. Whoever is called decides where to read on; nothing was committed. */
+  outOfRange(topic: string, partition: number): Promise<void>;
+}
+
+interface ConsumerGroupInside extends ConsumerGroup {
+  readonly assigners: readonly Partial<AttachedAssigner>[];
+  connect(): Promise<void>;
+  recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
+}
+
+/**
+ * Mend 7: an offset out of range made kafkajs commit -2 (or -1, and jump to the end) to the group, outside any transaction
+ * and silently (src/consumer/consumerGroup.js recoverFromOffsetOutOfRange, offsetManager setDefaultOffset). Also lends the
+ * ConsumerGroup to our assigner: the generation of a join is not in its event.
+ * Test: test/integration/kafka/out-of-range.test.ts.
+ */
+function askWhenOutOfRange(): void {
+  const { prototype } = internal<{ prototype: ConsumerGroupInside }>('consumer/consumerGroup.js');
+  const { connect, recoverFromOffsetOutOfRange } = prototype;
+  prototype.connect = function (this: ConsumerGroupInside): Promise<void> {
+    for (const assigner of this.assigners) assigner.attached?.(this);
+    return connect.call(this);
+  };
+  prototype.recoverFromOffsetOutOfRange = async function (this: ConsumerGroupInside, error): Promise<void> {
+    const attached = this.assigners.find((assigner) => assigner.outOfRange !== undefined);
+    if (attached?.outOfRange === undefined) return recoverFromOffsetOutOfRange.call(this, error);
+    return attached.outOfRange(error.topic, error.partition);
+  };
+}
+
+interface Runner {
+  readonly fetchManager: { start(): Promise<void> };
+  scheduleFetchManager(): void;
+}
+
+/** A fetch loop that ran this long was healthy: what fails after it is a new trouble, not one more of an old one. */
+const HEALTHY_MS = 10_000;
+
+/** Mend 8: errors were counted for ever (src/consumer/runner.js): six broken connections in a month crashed the consumer. */
+function forgetOldErrors(): void {
+  const { prototype } = internal<{ prototype: Runner }>('consumer/runner.js');
+  const { isRebalancing } = internal<{ isRebalancing(error: unknown): boolean }>('errors.js');
+  const { scheduleFetchManager } = prototype;
+  const mended = new WeakSet<object>();
+  prototype.scheduleFetchManager = function (this: Runner): void {
+    const manager = this.fetchManager;
+    if (!mended.has(manager)) {
+      mended.add(manager);
+      const start = manager.start;
+      manager.start = async () => {
+        const beganMs = Date.now();
+        try {
+          await start();
+        } catch (error) {
+          const kafkaError = error as { retriable?: boolean; type?: string; name?: string };
+          const known = isRebalancing(error) || kafkaError.type === 'UNKNOWN_MEMBER_ID';
+          const passing = kafkaError.retriable === true && !known && kafkaError.name !== 'KafkaJSNoBrokerAvailableError';
+          // Returning makes the runner schedule itself anew, with a fresh count.
+          if (!passing || Date.now() - beganMs < HEALTHY_MS) throw error;
+        }
+      };
+    }
+    scheduleFetchManager.call(this);
+  };
+}
+
+// The order matters: a module must be replaced before one that uses it is loaded.
+stopRetryingWhenClosed();
+keepCoveredOffsets();
+readCommittedOnly();
+noNegativeTimers();
+groupInLinearTime();
+writeNullHeaders();
+askWhenOutOfRange();
+forgetOldErrors();
+
+const kafkajs = load('kafkajs') as typeof KafkaJs;
+export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

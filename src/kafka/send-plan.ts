@@ -1,0 +1,85 @@
+/**
+ * Cuts the records of a transaction into sends: one partition each, below the size that a broker takes. kafkajs splits
+ * nothing by size, and a send that spans two brokers may duplicate when one of them fails.
+ */
+import type { IHeaders, Message } from 'kafkajs';
+import type { OutgoingRecord, RecordHeaders } from '../core/record.ts';
+import { partitionOf } from './partitioner.ts';
+
+/** Below message.max.bytes (1,048,588 by default), with room for what the batch adds. */
+export const MAX_SEND_BYTES = 900_000;
+
+/** What a record costs beside its key, value and headers: lengths, deltas and attributes, at most. */
+const RECORD_OVERHEAD_BYTES = 32;
+const HEADER_OVERHEAD_BYTES = 10;
+
+export interface PlannedSend {
+  readonly partition: number;
+  readonly messages: Message[];
+}
+
+/**
+ * @param nullKeyPartition where records without a key go.
+ * @returns sends in ascending order of partition; within a partition records keep their order. A record larger than
+ * `maxBytes` travels alone: the topic may allow it.
+ */
+export function planSends(
+  records: readonly OutgoingRecord[],
+  partitions: number,
+  nullKeyPartition: number,
+  maxBytes: number = MAX_SEND_BYTES,
+): PlannedSend[] {
+  const byPartition = new Map<number, OutgoingRecord[]>();
+  for (const record of records) {
+    const partition = record.key === null ? nullKeyPartition : partitionOf(record.key, partitions);
+    const group = byPartition.get(partition);
+    if (group === undefined) byPartition.set(partition, [record]);
+    else group.push(record);
+  }
+  return [...byPartition.entries()]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([partition, group]) => splitBySize(group, partition, maxBytes));
+}
+
+/** Sends for records that all go to one partition. */
+export function splitBySize(
+  records: readonly OutgoingRecord[],
+  partition: number,
+  maxBytes: number = MAX_SEND_BYTES,
+): PlannedSend[] {
+  const sends: PlannedSend[] = [];
+  let messages: Message[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = recordBytes(record);
+    if (messages.length > 0 && bytes + size > maxBytes) {
+      sends.push({ partition, messages });
+      messages = [];
+      bytes = 0;
+    }
+    messages.push({ key: record.key, value: record.value, partition, headers: writable(record.headers) });
+    bytes += size;
+  }
+  if (messages.length > 0) sends.push({ partition, messages });
+  return sends;
+}
+
+/** Size of a record in a batch, bytes, not less than it will be. */
+export function recordBytes({ key, value, headers }: OutgoingRecord): number {
+  let bytes = RECORD_OVERHEAD_BYTES + byteLength(key) + byteLength(value);
+  for (const [name, given] of Object.entries(headers ?? {})) {
+    for (const one of Array.isArray(given) ? given : [given]) {
+      bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + byteLength(one);
+    }
+  }
+  return bytes;
+}
+
+function byteLength(value: Buffer | string | null | undefined): number {
+  return value === null || value === undefined ? 0 : Buffer.byteLength(value);
+}
+
+/** kafkajs only reads headers, but its types ask for mutable ones. */
+function writable(headers: RecordHeaders = {}): IHeaders {
+  return headers as IHeaders;
+}

@@ -1,0 +1,192 @@
+/**
+ * Reads old source records again (a rewind, DESIGN 3). It fetches by itself and belongs to no group: there is nothing to
+ * join, to commit or to clean up, and no right on another group to be granted.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from 'kafkajs';
+import type { SourceReader } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { SourceRecord } from '../core/record.ts';
+import { Client, type ConnectOptions, clusterOf } from './connect.ts';
+import { explain } from './explain.ts';
+import { isClientClosed } from './kafkajs-fixes.ts';
+import { toOffset, toRecords } from './offsets.ts';
+import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
+
+export interface SourceReaderOptions {
+  readonly topic: string;
+  /** Most bytes of one fetch; a single larger record still comes. Default 1 MiB. */
+  readonly maxFetchBytes?: number;
+  /** Connections are closed after this time without a read. Default 30,000 ms. */
+  readonly idleMs?: number;
+}
+
+const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 5 };
+const METADATA_MAX_AGE_MS = 60_000;
+const MAX_WAIT_MS = 100;
+const READ_COMMITTED = 1;
+const CLOSE_GRACE_MS = 500;
+/** Failures of one fetch in a row before a read gives up, with pauses of 100 ms, then twice as long each, up to 2 s: 20 s. */
+const MAX_FAILURES = 14;
+/** Fetches in a row that find the log's end before the last offset wanted: a new leader may learn the end a little later. */
+const MAX_EARLY_ENDS = 20;
+
+interface Connection {
+  readonly client: Client;
+  readonly cluster: Cluster;
+  readonly ready: Promise<void>;
+}
+
+export class KafkaSourceReader implements SourceReader {
+  readonly #connect: ConnectOptions;
+  readonly #options: SourceReaderOptions;
+  readonly #logger: Logger;
+  #connection: Connection | undefined;
+  #reads = 0;
+  #idle: NodeJS.Timeout | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(connect: ConnectOptions, options: SourceReaderOptions, logger: Logger) {
+    this.#connect = connect;
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  async read(
+    range: { readonly partition: number; readonly from: number; readonly to: number },
+    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const stopped = AbortSignal.any([signal, this.#closing.signal]);
+    stopped.throwIfAborted();
+    clearTimeout(this.#idle);
+    this.#reads++;
+    try {
+      let position = range.from;
+      let earlyEnds = 0;
+      while (position <= range.to) {
+        const fetch = await orAborted(this.#fetch(range.partition, position, stopped), stopped);
+        if (fetch.nextOffset > position) {
+          earlyEnds = 0;
+          position = fetch.nextOffset;
+          await onBatch(toRecords(fetch, range.to), position);
+          stopped.throwIfAborted();
+        } else if (Number(fetch.highWatermark) <= position && ++earlyEnds > MAX_EARLY_ENDS) {
+          const where = `${this.#options.topic}-${range.partition}`;
+          throw new Error(`${where} ends at ${position}, before offset ${range.to}: was the topic created again?`);
+        }
+      }
+    } finally {
+      this.#reads--;
+      if (this.#reads === 0) this.#disconnectLater();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the source reader is closed'));
+    clearTimeout(this.#idle);
+    await this.#disconnect();
+  }
+
+  #disconnectLater(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.#disconnect(), this.#options.idleMs ?? 30_000);
+    this.#idle.unref();
+  }
+
+  async #disconnect(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection !== undefined) await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
+  }
+
+  /** One fetch, with retries. Below the log's start it comes back empty, with the start as the next offset. */
+  async #fetch(partition: number, position: number, signal: AbortSignal): Promise<PartitionFetch> {
+    for (let failures = 0; ; failures++) {
+      signal.throwIfAborted();
+      try {
+        const cluster = await this.#cluster();
+        return await this.#fetchOnce(cluster, partition, position);
+      } catch (error) {
+        if (signal.aborted || isClientClosed(error)) throw signal.aborted ? signal.reason : error;
+        const where = `${this.#options.topic}-${partition}`;
+        if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable === false) {
+          throw new Error(`cannot read ${where} from offset ${position}: ${explain(error)}`, { cause: error });
+        }
+        this.#logger.debug({ partition, position, error: explain(error) }, 'a fetch of old records failed: trying again');
+        await sleep(Math.min(100 * 2 ** failures, 2_000), undefined, { signal });
+        await this.#connection?.cluster.refreshMetadata().catch(() => undefined);
+      }
+    }
+  }
+
+  async #fetchOnce(cluster: Cluster, partition: number, position: number): Promise<PartitionFetch> {
+    const { topic } = this.#options;
+    await cluster.refreshMetadataIfNecessary();
+    const nodeId = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
+    if (nodeId === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
+    const broker = await cluster.findBroker({ nodeId });
+    try {
+      const answer: { responses: { partitions: PartitionData[] }[] } = await broker.fetch({
+        isolationLevel: READ_COMMITTED,
+        maxWaitTime: MAX_WAIT_MS,
+        minBytes: 1,
+        maxBytes: this.#options.maxFetchBytes ?? 1024 * 1024,
+        topics: [
+          {
+            topic,
+            partitions: [{ partition, fetchOffset: String(position), maxBytes: this.#options.maxFetchBytes ?? 1024 * 1024 }],
+          },
+        ],
+      });
+      const data = answer.responses[0]?.partitions[0];
+      if (data === undefined) throw new Error(`the broker answered without partition ${partition} of ${topic}`);
+      return new PartitionFetch(topic, String(position), data);
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'KafkaJSOffsetOutOfRange') throw error;
+      const start = await logStart(cluster, topic, partition);
+      const nothing = { partition, highWatermark: String(start), messages: [] as PartitionData['messages'] };
+      nothing.messages.nextOffset = start;
+      return new PartitionFetch(topic, String(position), nothing);
+    }
+  }
+
+  async #cluster(): Promise<Cluster> {
+    this.#connection ??= this.#open();
+    const connection = this.#connection;
+    try {
+      await connection.ready;
+    } catch (error) {
+      if (this.#connection === connection) await this.#disconnect();
+      throw error;
+    }
+    return connection.cluster;
+  }
+
+  #open(): Connection {
+    const client = new Client(this.#connect, this.#logger, RETRY);
+    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
+    const ready = cluster.connect().then(() => cluster.addMultipleTargetTopics([this.#options.topic]));
+    return { client, cluster, ready };
+  }
+}
+
+async function logStart(cluster: Cluster, topic: string, partition: number): Promise<number> {
+  const [offsets] = await cluster.fetchTopicsOffset([{ topic, partitions: [{ partition }], fromBeginning: true }]);
+  return toOffset(offsets?.partitions[0]?.offset ?? '');
+}
+
+/** A fetch cannot be called back: its answer is dropped when the reader has gone. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => undefined);
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}

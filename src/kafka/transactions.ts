@@ -1,0 +1,191 @@
+/** Transactional producers, one per shard (invariant I3). The order of calls inside a transaction is FINDINGS'. */
+import type { Producer, RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
+import { type ShardProducer, type ShardProducers, type Transaction, TransactionError } from '../core/ports/kafka.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { Client, type ConnectOptions } from './connect.ts';
+import { explain } from './explain.ts';
+import { MAX_SEND_BYTES, type PlannedSend, planSends, splitBySize } from './send-plan.ts';
+import { classify, type TransactionPhase } from './transaction-failure.ts';
+
+export interface ProducersOptions {
+  readonly groupId: string;
+  readonly sourceTopic: string;
+  readonly journalTopic: string;
+  /** After this the broker aborts a transaction by itself; a commit that takes longer fails. Default 60,000 ms. */
+  readonly transactionTimeoutMs?: number;
+  /** Default 900,000 bytes. */
+  readonly maxSendBytes?: number;
+}
+
+/** Number of partitions of an output topic, as fresh as a few minutes. */
+export type PartitionCount = (topic: string) => Promise<number>;
+
+/**
+ * The first send of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the one before are written, which
+ * takes a few milliseconds: kafkajs's own 300 ms would be most of a small transaction's time.
+ */
+const RETRY = { initialRetryTime: 20, multiplier: 2, maxRetryTime: 1_000, retries: 60 };
+const METADATA_MAX_AGE_MS = 5 * 60_000;
+/** How long requests under way may take when a producer is closed. */
+const CLOSE_GRACE_MS = 1_000;
+
+export class KafkaShardProducers implements ShardProducers {
+  readonly #connect: ConnectOptions;
+  readonly #options: ProducersOptions;
+  readonly #partitionCount: PartitionCount;
+  readonly #logger: Logger;
+
+  constructor(connect: ConnectOptions, options: ProducersOptions, partitionCount: PartitionCount, logger: Logger) {
+    this.#connect = connect;
+    this.#options = options;
+    this.#partitionCount = partitionCount;
+    this.#logger = logger;
+  }
+
+  open(shard: number): ShardProducer {
+    return new KafkaShardProducer(shard, this.#connect, this.#options, this.#partitionCount, this.#logger.child({ shard }));
+  }
+}
+
+class KafkaShardProducer implements ShardProducer {
+  readonly #shard: number;
+  readonly #options: ProducersOptions;
+  readonly #partitionCount: PartitionCount;
+  readonly #client: Client;
+  readonly #producer: Producer;
+  #connected = false;
+  #busy = false;
+  #dead: string | undefined;
+  /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
+  #rotation = Math.floor(Math.random() * 1_000);
+
+  constructor(shard: number, connect: ConnectOptions, options: ProducersOptions, partitionCount: PartitionCount, logger: Logger) {
+    this.#shard = shard;
+    this.#options = options;
+    this.#partitionCount = partitionCount;
+    this.#client = new Client(connect, logger, RETRY);
+    this.#producer = this.#client.kafka.producer({
+      transactionalId: `${options.journalTopic}-${shard}`,
+      // Transactions are idempotent without the flag `idempotent`, which would only fetch a second producer id.
+      maxInFlightRequests: 1,
+      transactionTimeout: this.#timeoutMs,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: METADATA_MAX_AGE_MS,
+      createPartitioner:
+        () =>
+        ({ message }) =>
+          message.partition ?? 0,
+      retry: RETRY,
+    });
+  }
+
+  async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
+    if (this.#busy) throw new TransactionError('aborted', 'another transaction of this producer is still running');
+    if (this.#dead !== undefined) throw new TransactionError('aborted', `this producer cannot be used any more: ${this.#dead}`);
+    this.#busy = true;
+    const progress: { phase: TransactionPhase } = { phase: 'sending' };
+    try {
+      return { journalOffset: await this.#beforeTimeout(this.#run(transaction, progress), progress) };
+    } catch (error) {
+      this.#dead ??= 'a transaction failed';
+      if (error instanceof TransactionError) throw error;
+      const failure = classify(error, progress.phase);
+      const doing = progress.phase === 'sending' ? 'before the commit' : 'at the commit';
+      throw new TransactionError(failure, `transaction of shard ${this.#shard} failed ${doing}: ${explain(error)}`, {
+        cause: error,
+      });
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#dead ??= 'it is closed';
+    await this.#client.close(() => this.#producer.disconnect(), CLOSE_GRACE_MS);
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.transactionTimeoutMs ?? 60_000;
+  }
+
+  async #run(wanted: Transaction, progress: { phase: TransactionPhase }): Promise<number> {
+    const outputs = await this.#planOutputs(wanted.outputs ?? []);
+    if (!this.#connected) {
+      await this.#producer.connect();
+      this.#connected = true;
+    }
+    const transaction = await this.#producer.transaction();
+    const { journalTopic, sourceTopic, groupId } = this.#options;
+    // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
+    let journalOffset: number | undefined;
+    for (const send of splitBySize(wanted.journal, this.#shard, this.#maxSendBytes)) {
+      const offset = await this.#send(transaction, journalTopic, send);
+      journalOffset ??= offset;
+    }
+    if (journalOffset === undefined) throw new TransactionError('rejected', 'a transaction needs at least one journal record');
+    for (const { topic, sends } of outputs) {
+      for (const send of sends) await this.#send(transaction, topic, send);
+    }
+    if (wanted.offsets !== undefined && wanted.offsets.length > 0) {
+      this.#checkAlive();
+      // kafkajs sends `metadata` on, though its types do not know of it.
+      const partitions = wanted.offsets.map(({ partition, offset, metadata }) => ({
+        partition,
+        offset: String(offset),
+        metadata,
+      }));
+      await transaction.sendOffsets({ consumerGroupId: groupId, topics: [{ topic: sourceTopic, partitions }] });
+    }
+    this.#checkAlive();
+    progress.phase = 'committing';
+    await transaction.commit();
+    return journalOffset;
+  }
+
+  async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<{ topic: string; sends: PlannedSend[] }[]> {
+    this.#rotation++;
+    const plans: { topic: string; sends: PlannedSend[] }[] = [];
+    for (const { topic, records } of outputs) {
+      if (records.length === 0) continue;
+      const partitions = await this.#partitionCount(topic);
+      plans.push({ topic, sends: planSends(records, partitions, this.#rotation % partitions, this.#maxSendBytes) });
+    }
+    return plans;
+  }
+
+  get #maxSendBytes(): number {
+    return this.#options.maxSendBytes ?? MAX_SEND_BYTES;
+  }
+
+  /** @returns the offset of the first message. */
+  async #send(transaction: KafkaTransaction, topic: string, { partition, messages }: PlannedSend): Promise<number> {
+    this.#checkAlive();
+    const answers: RecordMetadata[] = await transaction.send({ topic, messages, acks: -1 });
+    const answer = answers.find((one) => one.topicName === topic && one.partition === partition);
+    // kafkajs drops the messages, and says nothing, when its metadata do not know the partition yet.
+    if (answer?.baseOffset === undefined) throw new Error(`nothing was sent to partition ${partition} of ${topic}`);
+    return Number(answer.baseOffset);
+  }
+
+  /** Nothing may follow once the transaction has failed for its caller. */
+  #checkAlive(): void {
+    if (this.#dead !== undefined) throw new Error(this.#dead);
+  }
+
+  async #beforeTimeout<T>(work: Promise<T>, progress: { phase: TransactionPhase }): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const message = `transaction of shard ${this.#shard} took longer than ${this.#timeoutMs} ms`;
+        this.#dead = message;
+        reject(new TransactionError(progress.phase === 'sending' ? 'aborted' : 'unknown', message));
+      }, this.#timeoutMs);
+    });
+    work.catch(() => undefined);
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
