@@ -5,6 +5,8 @@ import { HttpPool } from './http.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
 import { Transfer, type UploadOptions } from './transfer.ts';
 
+export type { BatchView, CreatedBatch };
+
 interface Cancellable {
   readonly signal: AbortSignal;
 }
