@@ -40,6 +40,7 @@ export interface DecisionFacts {
 }
 
 export interface DecisionRenderer {
+  readonly includeContent: boolean;
   render(source: DecisionSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
   /** The decision of an item that got no result row. */
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
@@ -80,6 +81,7 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
   }
 
   return {
+    includeContent,
     render,
     failure(item, error, job) {
       const facts: DecisionFacts = {

@@ -55,7 +55,8 @@ export class ResultRowReader {
     this.#seen = new Uint8Array(header.width);
   }
 
-  read(cells: readonly string[]): ResultRow | MalformedRow {
+  /** Takes the cells over. */
+  read(cells: string[]): ResultRow | MalformedRow {
     const header = this.#header;
     if (cells.length !== header.width) return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
     const reference = readReference(cellAt(cells, header.reference));
@@ -68,9 +69,10 @@ export class ResultRowReader {
       length += part.lead.length + cell.length;
       if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
     }
-    const labels = cellAt(cells, header.labels);
+    // Rows wait for their chunk, and decisions without content are small: thousands of contents would wait with them.
+    if (!this.#renderer.includeContent && header.content !== -1) cells[header.content] = '';
     const status = this.#status(cells);
-    length += labels.length + cellAt(cells, header.reference).length + cellAt(cells, header.content).length;
+    for (const index of [header.content, header.labels, header.reference]) length += cellAt(cells, index).length;
     return new ReviewRow(this, reference, status, length, cells, parts);
   }
 

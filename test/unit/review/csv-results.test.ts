@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import type { ResultNotice } from '../../../src/review/result-row.ts';
+import { collectRows, decisionOf, decisions, JOB, kindWithFile, type Row } from './sample.ts';
+
+const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
+const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';
+
+function shown(rows: readonly Row[]): unknown[] {
+  return rows.map((row) => ('malformed' in row ? row.malformed : [row.partition, row.offset, row.status]));
+}
+
+async function protocolError(file: string | Buffer): Promise<{ rows: Row[]; message: string }> {
+  const { rows, error } = await collectRows(kindWithFile(file));
+  assert.ok(error instanceof ServiceError, String(error));
+  assert.equal(error.failure, 'protocol');
+  assert.doesNotMatch(JSON.stringify([error.message, error.cause ?? null]), /SECRET/);
+  return { rows, message: error.message };
+}
+
+test('columns are found by name, in any order and spelling', async () => {
+  for (const [header, row] of [
+    [HEADER, `hi,SUCCESS,spam,ham,[],en,${REF}`],
+    ['connector_ref,lang,Labels,Expected result,Acme result,Status,Content', `${REF},en,[],ham,spam,SUCCESS,hi`],
+    [' CONNECTOR_REF ,lang,LABELS,expected Result,acme RESULT,status,content', `${REF},en,[],ham,spam, success ,hi`],
+  ]) {
+    for (const text of [`${header}\r\n${row}\r\n`, `${header}\n${row}`, `\ufeff${header}\n${row}\n\n`]) {
+      const [record] = await decisions(kindWithFile(text, { includeContent: true }));
+      const value = decisionOf(record);
+      assert.equal(value.status, 'SUCCESS');
+      assert.equal(value.result, 'spam');
+      assert.equal(value.expected_result, 'ham');
+      assert.deepEqual(value.metadata, { lang: 'en' });
+      assert.equal(value.content, 'hi');
+    }
+  }
+});
+
+test('a file may come in pieces of any size', async () => {
+  const file = Buffer.from(`${HEADER}\r\n"a""\r\n€🙂",SUCCESS,spam,ham,[],"e\rn",${REF}\r\n`);
+  for (let size = 1; size < 40; size++) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
+    const [record] = await decisions(kindWithFile(pieces, { includeContent: true }));
+    assert.equal(decisionOf(record).content, 'a"\r\n€🙂');
+    assert.deepEqual(decisionOf(record).metadata, { lang: 'e\rn' });
+  }
+});
+
+test('rows that name no source record are malformed and do not hide the others', async () => {
+  const good = `x,SUCCESS,spam,,,en,${REF}`;
+  const bad = [
+    'x,SUCCESS,spam,,,en,',
+    'x,SUCCESS,spam,,,en,SECRET',
+    'x,SUCCESS,spam',
+    `${good},more`,
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""lang,other""]"',
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""=lang""]"',
+  ];
+  const { rows, error } = await collectRows(kindWithFile([HEADER, good, ...bad, good].join('\n')));
+  assert.equal(error, undefined);
+  assert.deepEqual(shown(rows), [
+    [3, 41, 'success'],
+    'the reference is empty',
+    'the reference is not JSON',
+    'the row has 3 cells, the header 7',
+    'the row has 8 cells, the header 7',
+    'the result file lacks a metadata column that was uploaded',
+    'a metadata cell is not the JSON that was uploaded',
+    [3, 41, 'success'],
+  ]);
+});
+
+test('an ERROR row becomes an ERROR decision', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nx,ERROR,,ham,,en,${REF}\n`));
+  const value = decisionOf(record);
+  assert.equal(value.status, 'ERROR');
+  assert.equal(value.result, null);
+  assert.deepEqual(value.error, { code: 'review_failed', message: 'The service could not review this item.' });
+});
+
+test('an unknown status counts as success when there is a result, is passed on, and told once', async () => {
+  const notices: ResultNotice[] = [];
+  const rows = [`x,PARTIAL,spam,,,en,${REF}`, `x,PARTIAL,,,,en,${REF}`, `x,PARTIAL,spam,,,en,${REF}`];
+  const kind = kindWithFile([HEADER, ...rows].join('\n'), { onNotice: (notice) => notices.push(notice) });
+  const values = (await decisions(kind)).map(decisionOf);
+  assert.deepEqual(
+    values.map((value) => [value.status, value.service_status]),
+    [
+      ['SUCCESS', 'PARTIAL'],
+      ['ERROR', 'PARTIAL'],
+      ['SUCCESS', 'PARTIAL'],
+    ],
+  );
+  assert.deepEqual(notices, [{ kind: 'unknown_status', value: 'PARTIAL' }]);
+});
+
+test('a column that nobody uploaded is tolerated, kept out of the metadata, and told once', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER},Reviewed by,Human result\nx,SUCCESS,spam,,,en,${REF},somebody,ham\n`;
+  const kind = kindWithFile(file, { onNotice: (notice) => notices.push(notice) });
+  for (let round = 0; round < 2; round++) {
+    const [record] = await decisions(kind);
+    assert.deepEqual(decisionOf(record).metadata, { lang: 'en' });
+    assert.equal(decisionOf(record).result, 'spam');
+  }
+  assert.deepEqual(notices, [
+    { kind: 'unknown_column', value: 'Reviewed by' },
+    { kind: 'unknown_column', value: 'Human result' },
+  ]);
+});
+
+test('labels that are not JSON keep their text, and that is told once without showing them', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;
+  const [first] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.equal(decisionOf(first).labels_raw, 'a; b');
+  assert.equal((decisionOf(first).labels as unknown[]).length, 2);
+  assert.deepEqual(notices, [{ kind: 'labels_not_json', value: '' }]);
+});
+
+test('a file without a usable header is a protocol error that says what is missing', async () => {
+  assert.match((await protocolError('')).message, /empty/);
+  assert.match((await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message, /connector_ref/);
+  assert.match((await protocolError('Content,connector_ref\nSECRET,x\n')).message, /Status/);
+  assert.match((await protocolError('<?xml version="1.0"?><Error>SECRET</Error>')).message, /connector_ref/);
+});
+
+test('a file that ends inside a quote gives the rows before the cut, then a protocol error', async () => {
+  const file = `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"SECRET that goes on, SUCCESS`;
+  const { rows, message } = await protocolError(file);
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.match(message, /cut/);
+});
+
+test('a file cut anywhere never gives a row that was not whole', async () => {
+  const whole = `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`;
+  for (let length = 0; length < whole.length - 2; length++) {
+    const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
+    const named = rows.filter((row) => !('malformed' in row));
+    assert.deepEqual(named, [], `cut after ${length}`);
+    if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  }
+});
+
+test('a row larger than allowed ends the file', async () => {
+  const { rows, error } = await collectRows(
+    kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"${'SECRET'.repeat(1000)}`, { maxRowBytes: 4096 }),
+  );
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.ok(error instanceof ServiceError && /larger/.test(error.message) && !/SECRET/.test(error.message));
+});
+
+test('quotes in a cell that is not quoted are content', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nsay "hi",SUCCESS,spam,,,en,${REF}\n`, { includeContent: true }));
+  assert.equal(decisionOf(record).content, 'say "hi"');
+});
+
+test('what breaks the download reaches the caller as it is, after the rows that came', async () => {
+  const broken = new ServiceError('unavailable', 'reset', { operation: 'download' });
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\nx,SUC`);
+    throw broken;
+  });
+  const { rows, error } = await collectRows(kind);
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.equal(error, broken);
+});
+
+test('a reader that stops early closes the download', async () => {
+  let closed = false;
+  const kind = kindWithFile(async function* () {
+    try {
+      for (;;) yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`);
+    } finally {
+      closed = true;
+    }
+  });
+  const status = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://storage.example/' } as const;
+  for await (const rows of kind.results(status, new AbortController().signal)) if (rows.length > 0) break;
+  assert.equal(closed, true);
+});
+
+test('a row knows roughly how large its decision is', async () => {
+  const { rows } = await collectRows(kindWithFile(`${HEADER}\n${'x'.repeat(5000)},SUCCESS,spam,,,en,${REF}\n`));
+  const [row] = rows;
+  assert.ok(row !== undefined && !('malformed' in row));
+  const length = String(row.render(JOB).value).length;
+  assert.ok(row.bytes >= length * 0.8 && row.bytes < length * 2, `${row.bytes} for ${length}`);
+});
