@@ -1,4 +1,5 @@
 /** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
+import { constants } from 'node:os';
 import type { ServiceError } from '../core/service-error.ts';
 import { abortable } from './abortable.ts';
 import { apiProblem } from './api-problem.ts';
@@ -9,7 +10,7 @@ import type { HttpPool } from './http.ts';
 import type { ServiceContext } from './options.ts';
 import { Permits } from './permits.ts';
 import { type Attempt, serviceError } from './problem.ts';
-import { shownAddress, shownCode } from './redaction.ts';
+import { shownAddress } from './redaction.ts';
 import { withRetry } from './retry.ts';
 
 export interface ApiCall<T> {
@@ -99,13 +100,18 @@ export class Api {
       key = await abortable(this.#apiKey(), signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      const code = error instanceof Error && 'code' in error ? shownCode(error.code) : undefined;
-      throw refuse(`the API key could not be read${code === undefined ? '' : ` (${code})`}`);
+      throw refuse(`the API key could not be read${systemErrorCode(error)}`);
     }
     if (key === '') throw refuse('the API key is empty');
     if (!/^[\x21-\x7e]+$/.test(key)) throw refuse('the API key holds characters that no header can carry (a line end, perhaps)');
     return key;
   }
+}
+
+/** ` (ENOENT)` and its like; only names the system itself has, since anything else could be a piece of the key. */
+function systemErrorCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
 }
 
 function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { readonly violation: string } {

@@ -5,12 +5,11 @@
 import { failureOfStatus } from './api-problem.ts';
 import type { HttpAnswer } from './http.ts';
 import type { Problem } from './problem.ts';
-import { shownCode } from './redaction.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): Problem {
   const { status } = answer;
-  const code = shownCode(element(xml, 'Code'));
+  const code = storageCode(element(xml, 'Code'));
   return {
     ...meaning(status, code, element(xml, 'Message')),
     what: `answered ${status}${code === undefined ? '' : ` ${code}`}`,
@@ -32,6 +31,11 @@ function meaning(status: number, code: string | undefined, message: string | und
     failure: 'rejected',
     advice: 'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock',
   };
+}
+
+/** Letters only: all codes that matter are, signatures and ids are not. */
+function storageCode(raw: string | undefined): string | undefined {
+  return raw !== undefined && /^[A-Z][A-Za-z]{2,47}$/.test(raw) ? raw : undefined;
 }
 
 /** Text of the first such element; no XML parser is needed, or trusted, for two flat elements. */

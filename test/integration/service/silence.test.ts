@@ -30,6 +30,8 @@ const answers: Record<string, Answer> = {
   },
   'text that repeats the request': (received) => http('422 Bad', 'content-type: text/plain\r\n', received),
   'XML that repeats the request': (received) => http('403 No', 'content-type: application/xml\r\n', xml(received)),
+  'XML whose code is the query': (received) =>
+    http('403 No', '', `<Error><Code>${decodeURIComponent(/X-Amz-Signature=(\S*)/.exec(received)?.[1] ?? '')}</Code></Error>`),
   'a busy answer that repeats the request': (received) => http('503 Busy', `retry-after: ${oneLine(received)}\r\n`, received),
   'a success that is not JSON': (received) => http('200 OK', 'content-encoding: gzip\r\n', received),
   'a success that lacks everything': (received) => http('200 OK', '', JSON.stringify({ echo: received, batch_id: '' })),
