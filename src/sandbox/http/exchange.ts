@@ -53,9 +53,10 @@ export async function readJson({ request }: Exchange): Promise<unknown> {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes > MAX_JSON_BYTES) throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
-    chunks.push(chunk);
+    // Read to its end all the same: leaving the loop would end the connection before the answer.
+    if (bytes <= MAX_JSON_BYTES) chunks.push(chunk);
   }
+  if (bytes > MAX_JSON_BYTES) throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
   try {
     return JSON.parse(Buffer.concat(chunks).toString());
   } catch {

@@ -24,6 +24,7 @@ export async function send(response: ServerResponse, answer: Answer, shape: Shap
     response.end(body);
     return;
   }
+  response.flushHeaders();
   let left = shape.cutAfterBytes ?? Number.POSITIVE_INFINITY;
   for await (const chunk of throttled(Buffer.isBuffer(body) ? [body] : body, shape.bytesPerSecond, around)) {
     if (response.destroyed) return;

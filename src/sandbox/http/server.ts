@@ -48,12 +48,12 @@ function isAnswer(outcome: Plan | Answer): outcome is Answer {
   return 'status' in outcome;
 }
 
-function fail({ request, response }: Exchange, error: unknown, parts: ServerParts): void {
+function fail({ response }: Exchange, error: unknown, parts: ServerParts): void {
   // A client that is gone needs no answer, and an answer begun cannot be taken back.
-  const isGone = request.socket.destroyed || response.headersSent;
+  const isGone = response.destroyed || response.headersSent;
   if (!(error instanceof Refusal) && !isGone) parts.onError(error);
   if (isGone) {
-    request.socket.destroy();
+    response.destroy();
     return;
   }
   const answer = error instanceof Refusal ? error.answer : apiError(500, 'internal', 'the sandbox failed; its operator sees why');
