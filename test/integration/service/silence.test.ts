@@ -110,7 +110,7 @@ test('no share of a secret is in an error when nothing is sent at all', async (t
     fc.asyncProperty(secrets, async (secret) => {
       const cases: [string, () => Promise<string>][] = [
         [`${dead}/file?sig=${encodeURIComponent(secret.query)}`, async () => secret.key],
-        [`http://[${secret.query}/`, async () => `${secret.key}\n`],
+        [`http://[${encodeURIComponent(secret.query)}/`, async () => `${secret.key}\n`],
         [secret.query, () => Promise.reject(Object.assign(new Error(secret.key), { code: secret.key }))],
         [
           `http://${encodeURIComponent(secret.query)}:x@127.0.0.1:1/?${encodeURIComponent(secret.query)}`,
