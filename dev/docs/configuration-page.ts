@@ -37,7 +37,7 @@ function walk(schema: z.ZodType, path: string, sections: string[]): void {
   const info = infoOf(schema);
   if (info.kind === 'list') {
     sections.push(`## \`${path}\`\n\n${info.help}`);
-    return walk(info.item, `${path}[]`, sections);
+    walk(info.item, `${path}[]`, sections);
   }
   if (info.kind !== 'group') return;
   const members = Object.entries(info.shape);

@@ -50,7 +50,7 @@ export function parseYaml(text: string): ParsedDocument {
 
 /** The parser's own words, up to where they begin to quote the text. */
 function explain(error: YAMLError): string {
-  const words = error.message.split(/[\n"'`:]/, 1)[0]?.trim() ?? '';
+  const words = error.message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
   return words === '' ? error.code : `${words} (${error.code})`;
 }
 

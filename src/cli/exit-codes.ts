@@ -1,0 +1,26 @@
+/** What the process says when it ends. Scripts and platforms rely on these: they never change their meaning. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  unreachable: 3,
+  refused: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: 'done, or shut down as asked',
+  failure: 'something failed that should not have: the log says what',
+  usage: 'wrong arguments, or a configuration with problems',
+  unreachable: 'Kafka or the service could not be reached at the start',
+  refused: 'refused to start: topics, journal or permissions are not as they must be',
+  interrupted: 'ended at once, by a second signal',
+};
+
+/** The table that `--help` shows. */
+export function exitCodeTable(): string {
+  const names = Object.keys(EXIT) as (keyof typeof EXIT)[];
+  return ['Exit codes:', ...names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`)].join('\n');
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+/** The entry point. Nothing modern may be imported before Node's version is known: its own error would be unreadable. */
+import { nodeVersionProblem } from './node-version.ts';
+
+/** When something still holds the process open this long after the last command is done, it ends anyway. */
+const LINGER_MS = 1_000;
+
+const problem = nodeVersionProblem(process.versions.node);
+if (problem === undefined) {
+  const [{ quietKafkajs }, { runCli }, { processIo }] = await Promise.all([
+    import('./quiet-kafkajs.ts'),
+    import('./program.ts'),
+    import('./io.ts'),
+  ]);
+  quietKafkajs();
+  process.exitCode = await runCli(process.argv.slice(2), processIo);
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+} else {
+  process.stderr.write(problem);
+  process.exitCode = 2;
+}

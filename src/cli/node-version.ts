@@ -1,0 +1,11 @@
+/** Must run on any Node: no imports, nothing new. */
+
+/** The oldest Node that the connector and its libraries run on (package.json, engines). */
+const OLDEST = [22, 19] as const;
+
+/** What to tell somebody whose Node is too old; undefined when it is not. `version` as in `process.versions.node`. */
+export function nodeVersionProblem(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return undefined;
+  return `content-review-connector needs Node.js ${OLDEST.join('.')} or newer; this is ${version}.\nInstall a newer one (https://nodejs.org), or use \`npm run\` in the repository, which brings its own.\n`;
+}

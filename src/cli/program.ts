@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config/problem.ts';
+import { redactText } from '../telemetry/redact.ts';
+import { checkCommand } from './commands/check.ts';
+import { demoCommand } from './commands/demo.ts';
+import { runCommand } from './commands/run.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import { EXIT, exitCodeTable } from './exit-codes.ts';
+import type { Io } from './io.ts';
+
+const MAX_CAUSES = 5;
+
+/** Runs the command line `args` (without node and script). Resolves to the exit code; never throws. */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  let code: number = EXIT.ok;
+  const finish = (ended: number) => {
+    code = ended;
+  };
+  try {
+    await createProgram(io, finish).parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    return exitCodeOf(error, io);
+  }
+}
+
+function createProgram(io: Io, finish: (code: number) => void): Command {
+  const program = new Command('content-review-connector')
+    .description(
+      'Reads content events from Kafka, has a Content Review Service review them in batches, and publishes exactly one decision per event.',
+    )
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .showHelpAfterError('(--help shows what can be said)')
+    .addHelpText(
+      'after',
+      `
+Start here:
+  $ npm run demo                                                        see it work on real e-mails
+  $ content-review-connector check --config config/example.yaml         what is in effect, or what is wrong
+  $ content-review-connector run --config config/example.yaml           the real thing
+
+${exitCodeTable()}`,
+    );
+  const commands = [runCommand, checkCommand, sandboxCommand, demoCommand].map((create) => create(io, finish));
+  for (const command of commands) program.addCommand(command);
+  for (const command of [program, ...commands]) {
+    command.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
+    if (command !== program)
+      command
+        .copyInheritedSettings(program)
+        .showHelpAfterError(`(content-review-connector ${command.name()} --help shows what can be said)`);
+  }
+  return program;
+}
+
+function exitCodeOf(error: unknown, io: Io): number {
+  // Commander has printed its message already; asking for help or version is no mistake.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof ConfigError) {
+    io.err(`${error.message}\n`);
+    return EXIT.usage;
+  }
+  io.err(`${describe(error)}\n`);
+  return EXIT.failure;
+}
+
+/** The message and its causes, without secrets (I6). An `Error` of ours explains itself; for any other kind the stack says where it came from. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return redactText(String(error));
+  const lines = [error.name === 'Error' ? error.message : (error.stack ?? `${error.name}: ${error.message}`)];
+  for (let cause = error.cause, depth = 0; cause instanceof Error && depth < MAX_CAUSES; cause = cause.cause, depth++) {
+    lines.push(`  caused by ${cause.name}: ${cause.message}`);
+  }
+  return redactText(lines.join('\n'));
+}
+
+/** package.json lies two folders up both from src/cli and from dist/cli. */
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  return version;
+}
