@@ -3,9 +3,12 @@ import type { LogEntry } from 'kafkajs';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { logLevel } from './kafkajs-fixes.ts';
 
-/** Normal while brokers start, groups form, or one transaction follows another at once: kafkajs tries again by itself. */
+/**
+ * Normal while brokers start, groups form, one transaction follows another at once, or a client is closed; and refusals that
+ * the adapter reports itself, with what to do. `Response …` lines only repeat the error of the request they belong to.
+ */
 const BENIGN =
-  /coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
+  /\bResponse \w+\(key|this Kafka client is closed|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
 /** Names of fields that never hold content or secrets (I6); everything else is dropped. */
 const FIELDS = [

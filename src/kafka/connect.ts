@@ -55,8 +55,11 @@ export class Client {
     if (this.#closed) return;
     await settledWithin(disconnect(), graceMs);
     this.#closed = true;
-    // An error, not just an end: kafkajs gives up the requests that wait for an answer only when told of one.
-    for (const socket of this.#sockets) socket.destroy(new Error(CLIENT_CLOSED));
+    for (const socket of this.#sockets) {
+      // kafkajs gives up the requests that still wait for an answer only when it is told of an error.
+      if (socket.writableEnded) socket.destroy();
+      else socket.destroy(new Error(CLIENT_CLOSED));
+    }
   }
 
   #open({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {

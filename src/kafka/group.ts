@@ -42,7 +42,8 @@ export class KafkaShardGroup implements ShardGroup {
   #stopped: Promise<void> | undefined;
   #lastHeardMs = 0;
   #failures = 0;
-  #firstJoin = Promise.withResolvers<void>();
+  #joinedOnce = false;
+  readonly #firstJoin = Promise.withResolvers<void>();
 
   constructor(connect: ConnectOptions, options: GroupOptions, logger: Logger) {
     this.#connect = connect;
@@ -56,12 +57,12 @@ export class KafkaShardGroup implements ShardGroup {
     this.#listener = listener;
     try {
       await this.#openSession();
+      await this.#firstJoin.promise;
     } catch (error) {
       await this.stop();
       const { groupId } = this.#options;
       throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${explain(error)}`, { cause: error });
     }
-    await this.#firstJoin.promise;
   }
 
   stop(): Promise<void> {
@@ -135,6 +136,7 @@ export class KafkaShardGroup implements ShardGroup {
 
   #joined(assignment: Assignment): void {
     this.#failures = 0;
+    this.#joinedOnce = true;
     this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
     this.#firstJoin.resolve();
     this.#listener?.joined(assignment);
@@ -143,6 +145,10 @@ export class KafkaShardGroup implements ShardGroup {
   /** Never rejects. */
   async #sessionEnded(session: ConsumerSession, reason: string): Promise<void> {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
+    if (!this.#joinedOnce) {
+      this.#firstJoin.reject(new Error(reason));
+      return;
+    }
     this.#logger.warn({ reason }, 'lost the group: joining again');
     try {
       this.#listener?.left(reason);

@@ -298,6 +298,45 @@ function forgetOldErrors(): void {
   };
 }
 
+type TopicPartitions = { topic: string; partitions: { partition: number }[] }[];
+interface EosManager {
+  addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
+}
+
+const announced = new Map<string, ReadonlyMap<string, ReadonlySet<number>>>();
+
+/** Tells which partitions (topic → partitions) the next transaction of this id will write to, before its first send. */
+export function announcePartitions(transactionalId: string, partitions: ReadonlyMap<string, ReadonlySet<number>>): void {
+  announced.set(transactionalId, partitions);
+}
+
+/**
+ * Mend 9: every partition of a transaction cost two requests of its own, to find the coordinator and to add it
+ * (src/producer/eosManager addPartitionsToTransaction): 200 partitions took most of a second. Those announced are added with
+ * the first; one that was not announced is still added when it is written to.
+ */
+function addPartitionsAtOnce(): void {
+  const createManager = internal<(options: { transactionalId?: string }) => EosManager>('producer/eosManager/index.js');
+  replace('producer/eosManager/index.js', (options: { transactionalId?: string }): EosManager => {
+    const manager = createManager(options);
+    const id = options.transactionalId;
+    if (id === undefined) return manager;
+    const add = manager.addPartitionsToTransaction;
+    manager.addPartitionsToTransaction = async (topics) => {
+      const all = new Map([...(announced.get(id) ?? [])].map(([topic, partitions]) => [topic, new Set(partitions)]));
+      for (const { topic, partitions } of topics) {
+        const known = all.get(topic) ?? new Set();
+        for (const { partition } of partitions) known.add(partition);
+        all.set(topic, known);
+      }
+      const list = [...all].map(([topic, known]) => ({ topic, partitions: [...known].map((partition) => ({ partition })) }));
+      await add(list);
+      announced.delete(id);
+    };
+    return manager;
+  });
+}
+
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
@@ -307,6 +346,7 @@ groupInLinearTime();
 writeNullHeaders();
 askWhenOutOfRange();
 forgetOldErrors();
+addPartitionsAtOnce();
 
 const kafkajs = load('kafkajs') as typeof KafkaJs;
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

@@ -4,6 +4,7 @@ import { type ShardProducer, type ShardProducers, type Transaction, TransactionE
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
+import { announcePartitions } from './kafkajs-fixes.ts';
 import { MAX_SEND_BYTES, type PlannedSend, planSends, splitBySize } from './send-plan.ts';
 import { classify, type TransactionPhase } from './transaction-failure.ts';
 
@@ -24,7 +25,7 @@ export type PartitionCount = (topic: string) => Promise<number>;
  * The first send of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the one before are written, which
  * takes a few milliseconds: kafkajs's own 300 ms would be most of a small transaction's time.
  */
-const RETRY = { initialRetryTime: 20, multiplier: 2, maxRetryTime: 1_000, retries: 60 };
+const RETRY = { initialRetryTime: 5, multiplier: 2, maxRetryTime: 1_000, retries: 60 };
 const METADATA_MAX_AGE_MS = 5 * 60_000;
 /** How long requests under way may take when a producer is closed. */
 const CLOSE_GRACE_MS = 1_000;
@@ -65,7 +66,7 @@ class KafkaShardProducer implements ShardProducer {
     this.#partitionCount = partitionCount;
     this.#client = new Client(connect, logger, RETRY);
     this.#producer = this.#client.kafka.producer({
-      transactionalId: `${options.journalTopic}-${shard}`,
+      transactionalId: this.#transactionalId,
       // Transactions are idempotent without the flag `idempotent`, which would only fetch a second producer id.
       maxInFlightRequests: 1,
       transactionTimeout: this.#timeoutMs,
@@ -104,6 +105,10 @@ class KafkaShardProducer implements ShardProducer {
     await this.#client.close(() => this.#producer.disconnect(), CLOSE_GRACE_MS);
   }
 
+  get #transactionalId(): string {
+    return `${this.#options.journalTopic}-${this.#shard}`;
+  }
+
   get #timeoutMs(): number {
     return this.#options.transactionTimeoutMs ?? 60_000;
   }
@@ -116,6 +121,10 @@ class KafkaShardProducer implements ShardProducer {
     }
     const transaction = await this.#producer.transaction();
     const { journalTopic, sourceTopic, groupId } = this.#options;
+    announcePartitions(
+      this.#transactionalId,
+      new Map(outputs.map(({ topic, sends }) => [topic, new Set(sends.map((send) => send.partition))])),
+    );
     // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
     let journalOffset: number | undefined;
     for (const send of splitBySize(wanted.journal, this.#shard, this.#maxSendBytes)) {
