@@ -86,7 +86,7 @@ export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
 function countTerminalRecords(cluster: Cluster, outputs: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const topic of outputs) {
-    for (const record of cluster.committedRecords(topic)) {
+    for (const record of cluster.durableRecords(topic)) {
       const id = idOf(terminalCoordinate(record));
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
@@ -100,7 +100,7 @@ function readLiveJobs(cluster: Cluster, journal: string): { jobs: string[]; name
   const named = new Map<string, number>();
   for (let shard = 0; shard < cluster.partitions(journal); shard++) {
     const view = new JournalView();
-    for (const { key, value } of cluster.log(journal, shard).committed()) view.fold(String(key), value && String(value));
+    for (const { key, value } of cluster.log(journal, shard).durable()) view.fold(String(key), value && String(value));
     for (const job of view.finish().jobs.values()) {
       jobs.push(job.record.id);
       for (const at of job.left) named.set(idOf(at), (named.get(idOf(at)) ?? 0) + 1);

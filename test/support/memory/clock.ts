@@ -31,12 +31,13 @@ export class VirtualClock implements Clock, Scheduler {
   }
 
   now(): number {
-    return this.#nowMs;
+    return Math.floor(this.#nowMs);
   }
 
   after(ms: number, fire: () => void): () => void {
     if (Number.isNaN(ms)) throw new RangeError('a timer needs a number of milliseconds, not NaN');
-    return this.#timers.add(this.#nowMs + Math.max(0, ms), fire);
+    // Whole milliseconds, as the real clock has: `now` is written into records.
+    return this.#timers.add(this.#nowMs + Math.max(0, Math.ceil(ms)), fire);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -45,7 +46,7 @@ export class VirtualClock implements Clock, Scheduler {
 
   defer(channel: string, step: () => void): void {
     const queue = this.#channels.get(channel) ?? [];
-    const readyMs = Math.max(this.#nowMs + Math.max(0, this.#latencyMs(channel)), queue.at(-1)?.readyMs ?? 0);
+    const readyMs = Math.max(this.#nowMs + Math.max(0, Math.ceil(this.#latencyMs(channel))), queue.at(-1)?.readyMs ?? 0);
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
     // A step that is not ready yet must be a reason for time to move.

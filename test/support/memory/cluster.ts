@@ -98,6 +98,10 @@ export class Cluster {
     return this.#topic(topic).logs.flatMap((log) => log.committed());
   }
 
+  durableRecords(topic: string): readonly SourceRecord[] {
+    return this.#topic(topic).logs.flatMap((log) => log.durable());
+  }
+
   committedOffset(group: string, topic: string, partition: number): CommittedOffset {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.now ?? NOTHING;
   }

@@ -59,8 +59,11 @@ export interface KafkaSettings extends GroupSettings {
   readonly heartbeatIntervalMs: number;
   readonly transactions: TransactionSettings;
   readonly maxBatchRecords: number;
-  /** Whether a batch that holds no visible record (only markers, or aborted data) is delivered. Clients differ. */
-  readonly deliverEmptyBatches: boolean;
+  /**
+   * Where a partition is read that was resumed but not sought since the last join: nowhere, as the port says, or from the
+   * group's committed offset (source) and the beginning (journal), as a bare client does.
+   */
+  readonly unsought: 'waits' | 'committed';
 }
 
 const DEFAULTS: KafkaSettings = {
@@ -70,7 +73,7 @@ const DEFAULTS: KafkaSettings = {
   heartbeatIntervalMs: 3_000,
   transactions: { timeoutMs: 60_000, maxMessageBytes: 1_048_588 },
   maxBatchRecords: 500,
-  deliverEmptyBatches: true,
+  unsought: 'waits',
 };
 
 export class MemoryKafka {

@@ -4,6 +4,9 @@ import type { Home, PipelineTopics } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
 
+/** How often a position above the log's end is looked at again: only a seek, or a longer log, can help it. */
+const OUTSIDE_RETRY_MS = 5_000;
+
 export interface FetchContext {
   readonly kafka: MemoryKafka;
   readonly home: Home;
@@ -19,13 +22,16 @@ export class PartitionFetcher {
   readonly #context: FetchContext;
   readonly #stream: Stream;
   readonly #partition: number;
-  #position: number;
+  /** undefined: nothing is read before a seek. */
+  #position: number | undefined;
   #paused = true;
   #underWay = false;
   /** Counts seeks: tells an answer to a fetch from before the last one. */
   #seeks = 0;
+  /** The position was above the end when last looked at, and it is not yet time to look again. */
+  #outside = false;
 
-  constructor(context: FetchContext, stream: Stream, partition: number, position: number) {
+  constructor(context: FetchContext, stream: Stream, partition: number, position: number | undefined) {
     this.#context = context;
     this.#stream = stream;
     this.#partition = partition;
@@ -34,6 +40,7 @@ export class PartitionFetcher {
 
   seek(offset: number): void {
     this.#position = offset;
+    this.#outside = false;
     this.#seeks++;
     this.fetchSoon();
   }
@@ -50,9 +57,9 @@ export class PartitionFetcher {
   /** Asks for the next batch, unless there is nothing to read, or one is under way already. */
   fetchSoon(): void {
     const { kafka, home, member, isLive, isCut } = this.#context;
-    if (this.#underWay || this.#paused || isCut() || !isLive() || !this.#hasMore()) return;
-    this.#underWay = true;
     const from = this.#position;
+    if (from === undefined || this.#underWay || this.#paused || isCut() || !isLive() || !this.#hasMore(from)) return;
+    this.#underWay = true;
     const seeks = this.#seeks;
     const channel = `fetch/${member}/${this.#stream}-${this.#partition}`;
     kafka.network.defer(channel, () => {
@@ -70,15 +77,22 @@ export class PartitionFetcher {
     const stale = sought || this.#paused;
     if (!stale || kafka.hooks.deliverStale?.(member, this.#stream, this.#partition) === true) {
       // A seek made meanwhile stands; one made by the listener wins over this batch.
-      if (!sought) this.#position = read.nextOffset;
-      if (this.#isWorthDelivering(read)) deliver(this.#toBatch(read));
+      if (!sought) this.#moveTo(read);
+      deliver(this.#toBatch(read));
     }
     this.fetchSoon();
   }
 
-  #isWorthDelivering(read: LogRead): boolean {
-    if (read.records.length > 0) return true;
-    return this.#context.kafka.settings.deliverEmptyBatches && read.nextOffset > read.fetchOffset;
+  #moveTo(read: LogRead): void {
+    this.#position = read.nextOffset;
+    if (this.#log()?.isOutOfRange(read.nextOffset) !== true) return;
+    this.#outside = true;
+    const seeks = this.#seeks;
+    this.#context.home.after(OUTSIDE_RETRY_MS, () => {
+      if (seeks !== this.#seeks) return;
+      this.#outside = false;
+      this.fetchSoon();
+    });
   }
 
   #toBatch(read: LogRead): FetchedBatch {
@@ -86,13 +100,11 @@ export class PartitionFetcher {
     return { stream: this.#stream, partition: this.#partition, ...read, bytes };
   }
 
-  /** A position out of range counts as something to read: the answer begins at the log's start. */
-  #hasMore(): boolean {
+  /** A position out of range counts as something to read: the answer, an empty batch, says where the log is. */
+  #hasMore(from: number): boolean {
     const log = this.#log();
-    if (log === undefined) return false;
-    const at = this.#position < log.start || this.#position > log.end ? log.start : this.#position;
-    if (at >= log.stableEnd) this.#position = at;
-    return at < log.stableEnd;
+    if (log === undefined || this.#outside) return false;
+    return from < log.stableEnd || log.isOutOfRange(from);
   }
 
   /** undefined when the topic is gone. */

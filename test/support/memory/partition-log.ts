@@ -14,7 +14,7 @@ interface Entry {
 
 export interface LogRead {
   readonly records: readonly SourceRecord[];
-  /** Where the read began: the position asked for, or the log's start when that was out of range. */
+  /** Where the read began: the position asked for, or the log's start when that was below it. */
   readonly fetchOffset: number;
   /** One past everything looked at: aborted data, control records and compacted gaps included. */
   readonly nextOffset: number;
@@ -81,11 +81,12 @@ export class PartitionLog {
     this.#changed();
   }
 
-  /** Reads committed records from `from`; at most `maxRecords` of them. */
+  /** Reads committed records from `from`; at most `maxRecords` of them. Out of range it reads nothing: see `fetchOffset`. */
   read(from: number, maxRecords: number): LogRead {
     const endOffset = this.stableEnd;
-    const fetchOffset = from < this.#start || from > this.#end ? this.#start : from;
+    const fetchOffset = Math.max(from, this.#start);
     const records: SourceRecord[] = [];
+    if (this.isOutOfRange(from)) return { records, fetchOffset, nextOffset: fetchOffset, endOffset };
     let nextOffset = Math.max(fetchOffset, endOffset);
     for (let i = this.#indexOf(fetchOffset); i < this.#entries.length; i++) {
       const entry = this.#entries[i] as Entry;
@@ -99,9 +100,20 @@ export class PartitionLog {
     return { records, fetchOffset, nextOffset, endOffset };
   }
 
+  isOutOfRange(offset: number): boolean {
+    return offset < this.#start || offset > this.#end;
+  }
+
   /** Every record a read_committed consumer sees now. */
   committed(): readonly SourceRecord[] {
     return this.read(this.#start, Number.POSITIVE_INFINITY).records;
+  }
+
+  /** Every record whose transaction was committed, also where an open transaction still hides it from consumers. */
+  durable(): readonly SourceRecord[] {
+    return this.#entries
+      .filter((entry) => this.#isVisible(entry) && (entry.transaction === undefined || !this.#open.has(entry.transaction)))
+      .map((entry) => this.#toRecord(entry));
   }
 
   /** Retention, or DeleteRecords: forgets what is below `offset`. */

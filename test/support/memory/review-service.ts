@@ -32,14 +32,15 @@ export type Operation = 'create' | 'upload' | 'status' | 'results';
 /**
  * What goes wrong with one call:
  * - an error, `before` its effect (default) or `after` it ("done, reply lost"); for results also `afterRows` of them were given;
- * - `hang`: no answer until the caller aborts; the effect happens when `after` is set.
+ * - `hangMs`: no answer until the client gives up after this time (`unavailable`) or the caller aborts; the effect happens when
+ *   `after` is set.
  */
 export interface Fault {
   readonly failure?: ServiceFailure;
   readonly after?: boolean;
   readonly afterRows?: number;
   readonly retryAfterMs?: number;
-  readonly hang?: boolean;
+  readonly hangMs?: number;
 }
 
 /** How a review goes, decided when its upload arrives. Unset fields: at once, finished, every row once in order. */

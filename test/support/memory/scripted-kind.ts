@@ -17,8 +17,11 @@ import type {
   SourceRecord,
 } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
+import { abortable } from './abortable.ts';
+import type { Home } from './client.ts';
+import { sleepOn } from './clock.ts';
 import type { Fault, Operation, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
-import { roundTrip, type Scheduler } from './scheduler.ts';
+import { roundTrip } from './scheduler.ts';
 
 /** The value of a source record that decodes: `sourceValue` builds it. */
 export interface ScriptedContent {
@@ -47,13 +50,13 @@ const ROWS_PER_SLICE = 100;
 export class ScriptedKind implements PipelineKind {
   readonly name = 'scripted';
   readonly service: ReviewService;
-  readonly #home: Scheduler;
+  readonly #home: Home;
   readonly #client: string;
   /** Calls race with each other, so each has a channel of its own. */
   #calls = 0;
 
   /** `home` brings the answers of the service to this instance; `client` names it. */
-  constructor(service: ReviewService, home: Scheduler, client: string) {
+  constructor(service: ReviewService, home: Home, client: string) {
     this.service = service;
     this.#home = home;
     this.#client = client;
@@ -128,7 +131,7 @@ export class ScriptedKind implements PipelineKind {
   }
 
   /** One call: request, effect, answer, each in its turn; faults as scripted; ends at once when aborted. */
-  #call<T>(
+  async #call<T>(
     operation: Operation,
     signal: AbortSignal,
     remoteId: string | undefined,
@@ -136,32 +139,24 @@ export class ScriptedKind implements PipelineKind {
     effect: (fault: Fault | undefined) => T,
   ): Promise<T> {
     const channel = `service/${this.#client}/${operation}/${++this.#calls}`;
-    let hang = false;
-    const answer = roundTrip(this.service.network, this.#home, channel, () => {
+    let hangMs: number | undefined;
+    const request = roundTrip(this.service.network, this.#home, channel, () => {
       this.service.calls[operation]++;
       const fault = this.service.script.fault?.(operation, remoteId, type);
-      hang = fault?.hang === true;
-      const fails = fault?.failure !== undefined && fault.afterRows === undefined;
-      if (fault === undefined || fault.after === true || (!fails && !hang)) {
-        const value = effect(fault);
-        if (fault === undefined || (!fails && !hang)) return value;
-      }
-      throw errorOf(fault, operation);
+      hangMs = fault?.hangMs;
+      const fails =
+        fault !== undefined && (hangMs !== undefined || (fault.failure !== undefined && fault.afterRows === undefined));
+      const value = fails && fault.after !== true ? undefined : effect(fault);
+      if (fails) throw errorOf(fault, operation);
+      return value as T;
     });
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      if (signal.aborted) return abort();
-      signal.addEventListener('abort', abort, { once: true });
-      const done = (settle: () => void) => {
-        if (hang) return;
-        signal.removeEventListener('abort', abort);
-        settle();
-      };
-      answer.then(
-        (value) => done(() => resolve(value)),
-        (error) => done(() => reject(error)),
-      );
-    });
+    signal.throwIfAborted();
+    try {
+      return await abortable(request, signal);
+    } catch (error) {
+      if (hangMs !== undefined && !signal.aborted) await sleepOn(this.#home, hangMs, signal);
+      throw error;
+    }
   }
 
   /** Lets others run between two slices. */

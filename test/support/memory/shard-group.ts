@@ -1,7 +1,9 @@
 /** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../../../src/core/ports/kafka.ts';
+import { abortable } from './abortable.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
+import { sleepOn } from './clock.ts';
 import { type FetchContext, PartitionFetcher } from './partition-fetcher.ts';
 import type { Generation, GroupCoordinator } from './group-coordinator.ts';
 import type { MemoryKafka } from './kafka.ts';
@@ -9,6 +11,8 @@ import { roundTrip } from './scheduler.ts';
 
 /** How long a crashed client takes to be rebuilt. */
 const REBUILD_MS = 1_000;
+/** How soon an unconfirmed membership is asked about again. */
+const CONFIRM_RETRY_MS = 250;
 
 export class MemoryShardGroup implements ShardGroup {
   readonly member: string;
@@ -27,7 +31,7 @@ export class MemoryShardGroup implements ShardGroup {
   /** Source partitions when the assignment was made. */
   #knownSources = 0;
   #lastHeardMs = 0;
-  #waiting: (() => void)[] = [];
+  readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
   #unwatch = () => {};
   #stopping: Promise<void> | undefined;
@@ -82,20 +86,14 @@ export class MemoryShardGroup implements ShardGroup {
     return this.#lastHeardMs;
   }
 
-  confirmMembership(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const heard = () => {
-        signal.removeEventListener('abort', abort);
-        resolve();
-      };
-      const abort = () => {
-        this.#waiting = this.#waiting.filter((one) => one !== heard);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      this.#waiting.push(heard);
-    });
+  /** Asks by heartbeats of its own: an answer to an earlier one, read after a long pause, proves nothing. */
+  async confirmMembership(signal: AbortSignal): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#ended.signal]);
+    for (;;) {
+      stop.throwIfAborted();
+      if (this.#state === 'stable' && !this.#cut && (await abortable(this.#heartbeat(), stop))) return;
+      await sleepOn(this.#home, CONFIRM_RETRY_MS, stop);
+    }
   }
 
   /** Where the member stands with its group, as far as it knows. */
@@ -136,14 +134,15 @@ export class MemoryShardGroup implements ShardGroup {
     this.#kafka.network.defer(this.#channel, () => {
       if (this.#cut || session !== this.#session) return;
       this.#coordinator.join(this.member, (answer) => {
+        const answeredMs = this.#kafka.clock.now();
         this.#home.defer(this.#channel, () => {
-          if (!this.#cut && session === this.#session) this.#joined(answer);
+          if (!this.#cut && session === this.#session) this.#joined(answer, answeredMs);
         });
       });
     });
   }
 
-  #joined({ generation, shards }: Generation): void {
+  #joined({ generation, shards }: Generation, answeredMs: number): void {
     this.#generation = generation;
     this.#state = 'stable';
     const assignment = this.#assignmentOf(generation, shards);
@@ -151,7 +150,7 @@ export class MemoryShardGroup implements ShardGroup {
       this.#assign('journal', shard);
       for (const partition of partitions) this.#assign('source', partition);
     }
-    this.#heard();
+    this.#lastHeardMs = Math.max(this.#lastHeardMs, answeredMs);
     this.#listener?.joined(assignment);
     this.#started?.resolve();
   }
@@ -164,11 +163,16 @@ export class MemoryShardGroup implements ShardGroup {
     return { generation, shards: new Map(shards.map((shard) => [shard, of(shard)])) };
   }
 
-  /** Paused, at the group's committed offset (source) or at the beginning (journal), whatever was sought before. */
+  /** Paused, and wherever it was sought before is forgotten. */
   #assign(stream: Stream, partition: number): void {
+    const fetcher = new PartitionFetcher(this.#fetchContext(), stream, partition, this.#unsought(stream, partition));
+    this.#fetchers.set(`${stream}-${partition}`, fetcher);
+  }
+
+  #unsought(stream: Stream, partition: number): number | undefined {
+    if (this.#kafka.settings.unsought === 'waits') return undefined;
     const { group, source } = this.#topics;
-    const position = stream === 'source' ? (this.#kafka.cluster.committedOffset(group, source, partition).offset ?? 0) : 0;
-    this.#fetchers.set(`${stream}-${partition}`, new PartitionFetcher(this.#fetchContext(), stream, partition, position));
+    return stream === 'source' ? (this.#kafka.cluster.committedOffset(group, source, partition).offset ?? 0) : 0;
   }
 
   #fetchContext(): FetchContext {
@@ -187,29 +191,22 @@ export class MemoryShardGroup implements ShardGroup {
   #heartbeatLater(): void {
     this.#cancelHeartbeat = this.#home.after(this.#kafka.settings.heartbeatIntervalMs, () => {
       this.#heartbeatLater();
-      if (this.#state === 'stable' && !this.#cut) this.#heartbeat();
+      if (this.#state === 'stable' && !this.#cut) void this.#heartbeat();
     });
   }
 
-  #heartbeat(): void {
+  /** Whether the coordinator took it. When not, the member joins again. */
+  async #heartbeat(): Promise<boolean> {
     const session = this.#session;
-    const beat = this.#ask(() => this.#coordinator.heartbeat(this.member, this.#generation));
-    beat.then(
-      (answer) => {
-        if (this.#cut || session !== this.#session) return;
-        if (answer === 'ok') this.#heard();
-        else this.#join();
-      },
-      (error) => {
-        if (!(error instanceof BrokerError)) throw error;
-        if (!this.#cut && session === this.#session) this.#join();
-      },
-    );
-  }
-
-  #heard(): void {
-    this.#lastHeardMs = this.#home.now();
-    for (const heard of this.#waiting.splice(0)) heard();
+    const sentMs = this.#home.now();
+    const answer = await this.#ask(() => this.#coordinator.heartbeat(this.member, this.#generation)).catch((error) => {
+      if (error instanceof BrokerError) return 'unknown' as const;
+      throw error;
+    });
+    if (this.#cut || session !== this.#session) return false;
+    if (answer === 'ok') this.#lastHeardMs = Math.max(this.#lastHeardMs, sentMs);
+    else this.#join();
+    return answer === 'ok';
   }
 
   /** New data wakes the fetcher; a partition that is new to the group starts a rebalance. */
@@ -230,6 +227,7 @@ export class MemoryShardGroup implements ShardGroup {
 
   async #stop(): Promise<void> {
     const wasMember = this.#state !== 'idle';
+    this.#ended.abort(new Error(`member ${this.member} was stopped`));
     this.#state = 'stopped';
     this.#forgetAssignment();
     this.#unwatch();

@@ -1,6 +1,7 @@
 /** SourceReader over MemoryKafka. */
 import type { SourceReader } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
+import { abortable } from './abortable.ts';
 import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';
@@ -52,9 +53,7 @@ export class MemorySourceReader implements SourceReader {
     return roundTrip(this.#kafka.network, this.#home, `reader/${this.#name}/${partition}`, () => {
       const failure = this.#kafka.hooks.failure?.('read', this.#topic);
       if (failure !== undefined) throw failure;
-      const log = this.#kafka.cluster.log(this.#topic, partition);
-      // Past the end there is nothing yet; a log would take the position for one that is out of range.
-      return log.read(Math.min(from, log.end), this.#kafka.settings.maxBatchRecords);
+      return this.#kafka.cluster.log(this.#topic, partition).read(from, this.#kafka.settings.maxBatchRecords);
     });
   }
 
@@ -77,14 +76,4 @@ export class MemorySourceReader implements SourceReader {
       });
     });
   }
-}
-
-/** Settles as `work` does, or rejects with the signal's reason. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

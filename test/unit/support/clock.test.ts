@@ -20,6 +20,16 @@ test('timers fire by time, and by the order they were set within one instant', a
   assert.equal(clock.now(), 1_020);
 });
 
+test('time has whole milliseconds, and a timer never fires early', async () => {
+  const clock = new VirtualClock({ startMs: 0 });
+  const fired: number[] = [];
+  clock.after(0.2, () => fired.push(clock.now()));
+  clock.after(-5, () => fired.push(clock.now()));
+  await clock.advance(1);
+  assert.deepEqual(fired, [0, 1]);
+  assert.throws(() => clock.after(Number.NaN, () => {}), RangeError);
+});
+
 test('promise chains and event loop turns settle before time moves on', async () => {
   const clock = new VirtualClock();
   const seen: string[] = [];

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Assignment, FetchedBatch, GroupListener } from '../../../src/core/ports/kafka.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { type KafkaHooks, MemoryKafka } from '../../support/memory/kafka.ts';
+import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../../support/memory/kafka.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
 import { assignShards } from '../../support/memory/shard-assignment.ts';
 
@@ -39,9 +39,9 @@ class Listener implements GroupListener {
   }
 }
 
-function world(hooks: KafkaHooks = {}, shards = 4) {
+function world(hooks: KafkaHooks = {}, shards = 4, settings: Partial<KafkaSettings> = {}) {
   const clock = new VirtualClock();
-  const kafka = new MemoryKafka(clock, clock, hooks);
+  const kafka = new MemoryKafka(clock, clock, hooks, settings);
   kafka.cluster.createTopic('in', 6);
   kafka.cluster.createTopic('journal', shards);
   const join = (name: string) => {
@@ -202,6 +202,7 @@ test('a batch under way when its partition is sought is dropped, or delivered wh
     produce(0, 3);
     const { group, listener } = join('a');
     await clock.settle();
+    group.seek('source', 0, 0);
     group.resume('source', 0);
     group.seek('source', 0, 2);
     await clock.settle();
@@ -212,27 +213,66 @@ test('a batch under way when its partition is sought is dropped, or delivered wh
   }
 });
 
-test('any rejoin pauses everything and forgets what was sought: the committed offset counts, and the beginning of the journal', async () => {
+for (const unsought of ['waits', 'committed'] as const) {
+  test(`any rejoin pauses everything and forgets what was sought; then an unsought partition ${unsought === 'waits' ? 'waits' : 'goes on as committed'}`, async () => {
+    const { clock, kafka, join, produce } = world({}, 4, { unsought });
+    produce(0, 5);
+    kafka.cluster.commitOffset('g', 'in', 0, 3);
+    kafka.cluster.produce('journal', 0, [{ key: 'k', value: 'v' }]);
+    const { group, listener } = join('a');
+    await clock.settle();
+    group.seek('source', 0, 0);
+    group.resume('source', 0);
+    await clock.settle();
+    assert.deepEqual(listener.offsets(), [0, 1, 2, 3, 4]);
+    const b = join('b');
+    await clock.advance(3_000);
+    assert.equal(b.listener.assignments.length, 1);
+    produce(0, 1);
+    await clock.settle();
+    assert.deepEqual(listener.offsets(), []);
+    group.resume('source', 0);
+    group.resume('journal', 0);
+    await clock.settle();
+    assert.deepEqual(listener.offsets().toSorted(), unsought === 'waits' ? [] : [0, 3, 4, 5]);
+  });
+}
+
+test('below the start of the log reading goes on there, above its end it waits; an empty batch tells either', async () => {
   const { clock, kafka, join, produce } = world();
   produce(0, 5);
-  kafka.cluster.commitOffset('g', 'in', 0, 3);
-  kafka.cluster.produce('journal', 0, [{ key: 'k', value: 'v' }]);
+  kafka.cluster.log('in', 0).deleteBefore(3);
   const { group, listener } = join('a');
   await clock.settle();
-  group.seek('source', 0, 0);
+  const seen = () =>
+    listener.batches.splice(0).map(({ fetchOffset, nextOffset, records }) => [fetchOffset, nextOffset, records.length]);
+  group.seek('source', 0, 1);
   group.resume('source', 0);
   await clock.settle();
-  assert.deepEqual(listener.offsets(), [0, 1, 2, 3, 4]);
-  const b = join('b');
-  await clock.advance(3_000);
-  assert.equal(b.listener.assignments.length, 1);
-  produce(0, 1);
+  assert.deepEqual(seen(), [
+    [3, 3, 0],
+    [3, 5, 2],
+  ]);
+  group.seek('source', 0, 7);
   await clock.settle();
-  assert.deepEqual(listener.offsets(), []);
-  group.resume('source', 0);
-  group.resume('journal', 0);
-  await clock.settle();
-  assert.deepEqual(listener.offsets().toSorted(), [0, 3, 4, 5]);
+  assert.deepEqual(seen(), [[7, 7, 0]]);
+  await clock.advance(5_000);
+  assert.deepEqual(seen(), [[7, 7, 0]]);
+  produce(0, 4);
+  await clock.advance(5_000);
+  assert.deepEqual(seen(), [[7, 9, 2]]);
+});
+
+test('an answer that waited in a frozen process does not make its membership younger', async () => {
+  const { clock, join } = world();
+  const a = join('a');
+  await clock.advance(2_999);
+  a.process.after(1, () => a.process.freeze());
+  const joined = a.group.lastHeardMs();
+  await clock.advance(60_000);
+  a.process.thaw();
+  await clock.runUntil(() => a.group.lastHeardMs() !== joined, 0);
+  assert.equal(a.group.lastHeardMs(), joined + 3_000);
 });
 
 test('seeking and resuming inside joined works', async () => {
@@ -276,7 +316,7 @@ test('starting without the topics says what to do', async () => {
   await refused;
 });
 
-test('a deleted topic that is made again is read from its beginning', async () => {
+test('a topic that was deleted and made again shows as a position above its end', async () => {
   const { clock, kafka, join, produce } = world();
   produce(0, 5);
   const { group, listener } = join('a');
@@ -290,7 +330,8 @@ test('a deleted topic that is made again is read from its beginning', async () =
   kafka.cluster.createTopic('in', 6);
   produce(0, 2);
   await clock.settle();
-  assert.deepEqual(listener.offsets(), [0, 1]);
+  const [told] = listener.batches;
+  assert.deepEqual([told?.fetchOffset, told?.endOffset, told?.records.length], [5, 2, 0]);
 });
 
 test('shards are spread evenly, each once, and move only as far as that needs', () => {

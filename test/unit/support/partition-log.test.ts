@@ -25,11 +25,23 @@ test('an open transaction hides itself and everything after it; markers take an 
   assert.deepEqual(log.read(4, 10), { ...log.read(4, 10), fetchOffset: 4, nextOffset: 8, endOffset: 8 });
 });
 
-test('a read out of range begins at the start of the log', () => {
+test('a read out of range finds nothing, and says where the log starts', () => {
   const log = new PartitionLog(0, () => {});
   log.append([record('a'), record('b'), record('c')], 0);
   log.deleteBefore(2);
-  assert.deepEqual([log.read(0, 9).fetchOffset, log.read(99, 9).fetchOffset, log.read(3, 9).fetchOffset], [2, 2, 3]);
+  const read = (from: number) => {
+    const { records, fetchOffset, nextOffset } = log.read(from, 9);
+    return [records.length, fetchOffset, nextOffset];
+  };
+  assert.deepEqual(
+    [read(0), read(2), read(3), read(99)],
+    [
+      [0, 2, 2],
+      [1, 2, 3],
+      [0, 3, 3],
+      [0, 99, 99],
+    ],
+  );
   assert.deepEqual(offsetsOf(log), [2]);
 });
 

@@ -26,7 +26,7 @@ function world(script: ServiceScript = {}) {
       settled = true;
     });
     watched.catch(() => {});
-    await clock.runUntil(() => settled, 10_000);
+    await clock.runUntil(() => settled, 100_000);
     return watched;
   };
   const items = (count: number) =>
@@ -117,7 +117,11 @@ test('calls fail before or after their effect, hang until aborted, and downloads
   faults.create = { failure: 'unavailable', after: true, retryAfterMs: 500 };
   await assert.rejects(outcome(kind.create('text', forever)), { failure: 'unavailable', retryAfterMs: 500 });
   assert.equal(service.batches.size, 1);
-  faults.create = { hang: true, after: true };
+  faults.create = { hangMs: 30_000 };
+  const givesUp = clock.now() + 30_000;
+  await assert.rejects(outcome(kind.create('text', forever)), { failure: 'unavailable' });
+  assert.equal(clock.now(), givesUp);
+  faults.create = { hangMs: Number.POSITIVE_INFINITY, after: true };
   const stop = new AbortController();
   const hanging = assert.rejects(kind.create('text', stop.signal), /enough/);
   await clock.advance(100_000);
