@@ -4,6 +4,7 @@ import type { Clock, Random } from '../core/ports/clock.ts';
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
+import type { Ledger } from './ledger.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
 import type { TypeGates } from './type-gates.ts';
@@ -27,6 +28,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly options: PipelineOptions;
   readonly instance: string;
   readonly budget: MemoryBudget;
+  readonly ledger: Ledger;
   readonly gates: TypeGates;
   readonly waits: WaitReasons;
   readonly limits: {

@@ -169,9 +169,8 @@ export class Intake {
     }
     partition.passGap(position, batch.nextOffset);
     partition.position = Math.max(position, batch.nextOffset);
-    if (consumed > 0) context.metrics.count('events_consumed_total', this.#shard.labels, consumed);
-    for (const [reason, count] of skipped)
-      context.metrics.count('events_skipped_total', { ...this.#shard.labels, reason }, count);
+    context.ledger.consumed(consumed);
+    for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
     return poison;
   }
 
@@ -184,7 +183,7 @@ export class Intake {
       chunk = [];
       bytes = 0;
       await this.#shard.deadLetter(letters);
-      for (const { reason } of letters) context.metrics.count('dead_lettered_total', { ...this.#shard.labels, reason });
+      for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
     };
     for (const { record, poison: why } of poison) {
       const letter = deadLetter(record, why, {

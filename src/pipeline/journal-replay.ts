@@ -1,11 +1,16 @@
 /** Reads a shard's journal through the group, from its beginning to the barrier (DESIGN 3 'Claim'). */
 import type { JournalMeta } from '../core/journal-records.ts';
 import { type JournalState, JournalView } from '../core/journal-view.ts';
+import type { Clock } from '../core/ports/clock.ts';
 import type { FetchedBatch, ShardGroup } from '../core/ports/kafka.ts';
 import { ShardLostError } from './errors.ts';
 
+/** A replay that reads nothing for this long has lost its place; claiming again is the cure. */
+const STALL_MS = 60_000;
+
 export class JournalReplay {
   readonly #group: ShardGroup;
+  readonly #clock: Clock;
   readonly #shard: number;
   readonly #view = new JournalView();
   #position: number | undefined;
@@ -14,8 +19,9 @@ export class JournalReplay {
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor(group: ShardGroup, shard: number) {
+  constructor(group: ShardGroup, clock: Clock, shard: number) {
     this.#group = group;
+    this.#clock = clock;
     this.#shard = shard;
   }
 
@@ -86,9 +92,16 @@ export class JournalReplay {
         signal.throwIfAborted();
         if (this.#failure !== undefined) throw this.#failure;
         if (reached()) return;
+        const before = this.#position;
+        const cancel = this.#clock.after(STALL_MS, () => {
+          if (this.#position === before)
+            this.#failure ??= new ShardLostError(`the journal could not be read further than offset ${before}`);
+          this.#wake?.();
+        });
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
+        cancel();
       }
     } finally {
       this.#wake = undefined;

@@ -179,7 +179,7 @@ export class Retrier {
   }
 
   async #settleUnreadable(retry: Retry): Promise<void> {
-    const { context, labels } = this.#shard;
+    const { context } = this.#shard;
     const letters = retry.unreadable.map(({ partition, offset, poison }) => ({
       partition,
       offset,
@@ -192,12 +192,12 @@ export class Retrier {
       }),
     }));
     await this.#settleInChunks(retry.job, context.options.deadLetters.topic, letters, (chunk) => {
-      for (const { reason } of chunk) context.metrics.count('dead_lettered_total', { ...labels, reason });
+      for (const { reason } of chunk) context.ledger.deadLettered(reason, 1);
     });
   }
 
   async #settleAsFailed(retry: Retry): Promise<void> {
-    const { context, labels } = this.#shard;
+    const { context } = this.#shard;
     const { id, remoteId, type, attempt } = retry.job.record;
     const error = { code: retry.failure, message: FAILURE_MESSAGE[retry.failure] };
     const decisions = retry.items.map((item) => ({
@@ -206,7 +206,7 @@ export class Retrier {
       record: context.kind.failure(item, error, { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() }),
     }));
     await this.#settleInChunks(retry.job, context.options.output.topic, decisions, (chunk) => {
-      context.metrics.count('decisions_total', { ...labels, status: 'ERROR' }, chunk.length);
+      context.ledger.decided('ERROR', chunk.length);
     });
   }
 

@@ -140,8 +140,8 @@ class Pass {
     this.#shard.chunk.rows = Math.min(context.options.chunk.maxRows, this.#shard.chunk.rows * 2);
     let errors = 0;
     for (const row of chunk) if (row.status === 'error') errors++;
-    if (chunk.length > errors) context.metrics.count('decisions_total', { ...labels, status: 'SUCCESS' }, chunk.length - errors);
-    if (errors > 0) context.metrics.count('decisions_total', { ...labels, status: 'ERROR' }, errors);
+    context.ledger.decided('SUCCESS', chunk.length - errors);
+    context.ledger.decided('ERROR', errors);
     context.metrics.observe(
       'event_to_decision_seconds',
       labels,

@@ -55,6 +55,7 @@ export class ShardWorker {
   #lastProgressMs = 0;
   #cancelTick: (() => void) | undefined;
   #over = false;
+  #drained: Promise<void> = Promise.resolve();
 
   /**
    * @param onOver is called once, when the worker ended by itself: with a RefusedError or JournalFormatError when nobody
@@ -80,7 +81,7 @@ export class ShardWorker {
       pipeline: context.options.name,
       onFailure: (error) => this.#end(error),
     });
-    this.#replay = new JournalReplay(context.group, shard);
+    this.#replay = new JournalReplay(context.group, context.clock, shard);
   }
 
   get partitions(): readonly number[] {
@@ -111,6 +112,11 @@ export class ShardWorker {
   async release(reason: string): Promise<void> {
     this.#end(new ShardLostError(reason));
     await this.#queue.close();
+  }
+
+  /** Resolves, once the worker is over, when nothing of it runs any more. */
+  get drained(): Promise<void> {
+    return this.#drained;
   }
 
   /** Ends uploads that still run. */
@@ -169,7 +175,12 @@ export class ShardWorker {
 
   #own(runtime: ShardRuntime): void {
     const { context, state } = runtime;
-    const retrier = new Retrier(runtime, (submission) => this.#spawn('resubmit', () => submitter.submit(submission)));
+    const submit = (submission: Submission) => {
+      // A worker that is over starts nothing; the memory that the items were counted with must come back all the same.
+      if (this.#over) submission.release();
+      else this.#spawn('submit', () => submitter.submit(submission));
+    };
+    const retrier = new Retrier(runtime, submit);
     const settler = new Settler(runtime);
     const tracker = new Tracker(runtime, {
       settle: (job, status, download) => settler.settle(job, status, download),
@@ -186,13 +197,13 @@ export class ShardWorker {
     });
     const intake = new Intake(
       runtime,
-      (sealed) => this.#spawn('submit', () => submitter.submit(firstSubmission(sealed, context))),
+      (sealed) => submit(firstSubmission(sealed, context)),
       () => this.#spawn('progress', () => this.#commitProgress()),
     );
     this.#owned = { runtime, intake };
     this.#lastProgressMs = context.clock.now();
 
-    context.metrics.count('items_recovered_total', runtime.labels, state.unsettled);
+    context.ledger.recovered(state.unsettled);
     const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
     for (const job of state.jobs.values()) {
       runtime.status(job).phase = 'reviewing';
@@ -254,15 +265,14 @@ export class ShardWorker {
     health.ended(this.#loop);
     if (this.#owned === undefined) metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
     else {
-      metrics.count('items_released_total', { pipeline: options.name }, this.#owned.runtime.inFlight);
+      this.#context.ledger.released(this.#owned.runtime.inFlight);
       this.#owned.intake.stop();
       this.#owned = undefined;
     }
     this.#abort.abort(error);
     this.#replay.stop();
     const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
-    void this.#queue.close().then(() => this.#producer.close());
-    void Promise.allSettled([...this.#running]).then(cancel);
+    this.#drained = Promise.all([this.#queue.close().then(() => this.#producer.close()), ...this.#running]).then(cancel);
     this.#onOver(error);
   }
 }

@@ -9,6 +9,7 @@ import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { RefusedError } from './errors.ts';
+import { Ledger } from './ledger.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
 import { ShardWorker, type WorkerReport } from './shard-worker.ts';
@@ -61,6 +62,7 @@ export class Supervisor {
       options,
       instance: random.id(),
       budget: this.#budget,
+      ledger: new Ledger(metrics, options.name),
       waits,
       gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
       limits: {
@@ -139,13 +141,13 @@ export class Supervisor {
     slot.worker = undefined;
     slot.failures = 0;
     if (worker === undefined) return;
-    this.#retired.add(worker);
-    void worker.release(reason).finally(() => this.#retired.delete(worker));
+    void worker.release(reason);
   }
 
   #claim(shard: number, slot: Slot, partitions: readonly number[]): void {
     const worker = new ShardWorker(this.#context as PipelineContext, shard, partitions, slot.chunk, (error) => {
       this.#retired.add(worker);
+      void worker.drained.then(() => this.#retired.delete(worker));
       if (slot.worker !== worker) return;
       slot.worker = undefined;
       if (this.#stopping.signal.aborted) return;
@@ -191,11 +193,9 @@ export class Supervisor {
     const reports = [...this.#slots.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker.report()]));
     const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
     for (const slot of this.#slots.values()) if (slot.worker?.report().owner) slot.failures = 0;
-    metrics.set(
-      'items_in_flight',
-      labels,
-      sum((report) => report.inFlight),
-    );
+    const inFlight = sum((report) => report.inFlight);
+    metrics.set('items_in_flight', labels, inFlight);
+    metrics.set('balance_items', labels, (this.#context?.ledger.open ?? 0) - inFlight);
     metrics.set(
       'items_buffered',
       labels,

@@ -1,6 +1,6 @@
 /** Time and chance as inputs, so that a test can own both. */
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch. */
+  /** Wall clock, whole milliseconds since the epoch. */
   now(): number;
   /** Runs `fire` once after `ms`. Returns what cancels it. Must not keep the process alive by itself. */
   after(ms: number, fire: () => void): () => void;

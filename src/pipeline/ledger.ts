@@ -1,0 +1,54 @@
+/**
+ * The balance of a pipeline in this process: every record that came in must be accounted for (DESIGN 'The promise').
+ *
+ *   consumed + recovered = decided + dead-lettered + skipped + released + in flight
+ *
+ * `recovered` are records in live jobs that a claim found, `released` those that were in flight when a shard was given up.
+ */
+import type { Metrics } from '../core/ports/telemetry.ts';
+
+export class Ledger {
+  readonly #metrics: Metrics;
+  readonly #labels: { readonly pipeline: string };
+  #open = 0;
+
+  constructor(metrics: Metrics, pipeline: string) {
+    this.#metrics = metrics;
+    this.#labels = { pipeline };
+  }
+
+  /** Records that came in and have neither ended nor been given up: must equal what is in flight. */
+  get open(): number {
+    return this.#open;
+  }
+
+  consumed(records: number): void {
+    this.#book('events_consumed_total', {}, records, 1);
+  }
+
+  recovered(records: number): void {
+    this.#book('items_recovered_total', {}, records, 1);
+  }
+
+  decided(status: 'SUCCESS' | 'ERROR', records: number): void {
+    this.#book('decisions_total', { status }, records, -1);
+  }
+
+  deadLettered(reason: string, records: number): void {
+    this.#book('dead_lettered_total', { reason }, records, -1);
+  }
+
+  skipped(reason: string, records: number): void {
+    this.#book('events_skipped_total', { reason }, records, -1);
+  }
+
+  released(records: number): void {
+    this.#book('items_released_total', {}, records, -1);
+  }
+
+  #book(metric: string, labels: Record<string, string>, records: number, sign: 1 | -1): void {
+    if (records === 0) return;
+    this.#open += sign * records;
+    this.#metrics.count(metric, { ...this.#labels, ...labels }, records);
+  }
+}
