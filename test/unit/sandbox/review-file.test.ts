@@ -24,7 +24,7 @@ async function reviewed(chunks: readonly (string | Buffer)[], policy: PolicyInpu
   const fault = parsed.faults.find(({ action }) => action === 'rows');
   const request = { type: 't', policy: parsed, fault: fault?.action === 'rows' ? fault : undefined };
   const counts = await reviewFile(upload, draft, request, new AbortController().signal);
-  const rows: string[][] = parse(text, { record_delimiter: '\n' });
+  const rows: string[][] = parse(text);
   if (fault === undefined) assert.equal(counts.rows, rows.length - 1);
   return rows;
 }
