@@ -1,7 +1,8 @@
 /** Waiting until a cluster really serves, not merely listens: members, coordinators, replicas. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Admin, Kafka, logLevel } from 'kafkajs';
+import type { Admin, Kafka as KafkaClient } from 'kafkajs';
+import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { INTERNAL_PARTITIONS } from './server-properties.ts';
 
 const RETRY_MS = 25;
@@ -53,7 +54,7 @@ export async function untilReady(wait: ReadyWait): Promise<void> {
   }
 }
 
-function quietClient(brokers: readonly string[]): Kafka {
+function quietClient(brokers: readonly string[]): KafkaClient {
   return new Kafka({
     clientId: 'local-kafka',
     brokers: [...brokers],
@@ -66,7 +67,7 @@ function quietClient(brokers: readonly string[]): Kafka {
 }
 
 /** Asks for a producer id, which needs the coordinator of this id, and uses it for nothing. */
-async function touchTransactions(kafka: Kafka, transactionalId: string): Promise<void> {
+async function touchTransactions(kafka: KafkaClient, transactionalId: string): Promise<void> {
   const producer = kafka.producer({ transactionalId, maxInFlightRequests: 1, idempotent: true, retry: TRANSACTIONAL_RETRY });
   try {
     await producer.connect();
