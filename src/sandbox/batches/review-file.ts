@@ -29,9 +29,6 @@ export interface ReviewRequest {
   readonly fault: RowsFault | undefined;
 }
 
-/** csv-stringify quotes line feeds of itself; a lone carriage return would be taken for the end of a record. */
-const CSV_OPTIONS = { quoted_match: /\r/ };
-
 /** @throws InvalidUpload; the signal's reason when it aborts. The caller ends the draft. */
 export async function reviewFile(
   upload: Readable,
@@ -121,12 +118,12 @@ class Review implements ReviewCounts {
     const mangler = fault && new RowMangler(fault, header, layout);
     this.#file = { judge: judgeFor(policy.review, type, header, contentColumn), layout, mangler };
     const resultHeader = mangler?.header(layout.header) ?? layout.header;
-    return stringify([resultHeader], CSV_OPTIONS) + this.#results(data, this.#file);
+    return stringify([resultHeader]) + this.#results(data, this.#file);
   }
 
   end(): string {
     if (this.#file === undefined) throw new InvalidUpload('the upload is empty: it needs a header row');
-    return stringify(this.#file.mangler?.end() ?? [], CSV_OPTIONS);
+    return stringify(this.#file.mangler?.end() ?? []);
   }
 
   #results(rows: string[][], { judge, layout, mangler }: OpenFile): string {
@@ -136,6 +133,6 @@ class Review implements ReviewCounts {
       return layout.row(cells, verdict);
     });
     this.rows += rows.length;
-    return stringify(mangler?.rows(results) ?? results, CSV_OPTIONS);
+    return stringify(mangler?.rows(results) ?? results);
   }
 }
