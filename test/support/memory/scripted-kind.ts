@@ -138,6 +138,7 @@ export class ScriptedKind implements PipelineKind {
     type: string | undefined,
     effect: (fault: Fault | undefined) => T,
   ): Promise<T> {
+    signal.throwIfAborted();
     const channel = `service/${this.#client}/${operation}/${++this.#calls}`;
     let hangMs: number | undefined;
     const request = roundTrip(this.service.network, this.#home, channel, () => {
@@ -150,7 +151,6 @@ export class ScriptedKind implements PipelineKind {
       if (fails) throw errorOf(fault, operation);
       return value as T;
     });
-    signal.throwIfAborted();
     try {
       return await abortable(request, signal);
     } catch (error) {

@@ -137,6 +137,13 @@ test('calls fail before or after their effect, hang until aborted, and downloads
   await assert.rejects(outcome(rows(answer, stop.signal)), /enough/);
 });
 
+test('a call whose signal was aborted before is never sent', async () => {
+  const { clock, service, kind } = world({ fault: () => ({ failure: 'unavailable' }) });
+  await assert.rejects(kind.create('text', AbortSignal.abort(new Error('enough'))), /enough/);
+  await clock.settle();
+  assert.equal(service.calls.create, 0);
+});
+
 test('a second submission of the same record is counted', async () => {
   const { service, submit } = world();
   await submit(2);
