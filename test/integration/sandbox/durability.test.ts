@@ -57,18 +57,14 @@ class Victim {
 test('after SIGKILL everything created, uploaded or finished is there, half an upload is not, and reviews go on', async (t) => {
   const dataDir = dataDirectory(t);
   const faults: PolicyInput['faults'] = [
-    { operation: 'upload', action: 'late_event', by: '1500ms', match: { type: 'late' } },
-    { operation: 'review', action: 'stuck', for: '1500ms', match: { type: 'stuck' } },
+    { operation: 'upload', action: 'late_event', by: '4s', match: { type: 'late' } },
+    { operation: 'review', action: 'stuck', for: '4s', match: { type: 'stuck' } },
   ];
   const victim = new Victim(t, dataDir, { faults });
   const caller = await victim.start();
 
   const finished = await caller.reviewed(csvOf(3), 'finished');
   const results = await caller.results(finished);
-  const late = await caller.create('late');
-  await caller.upload(late.upload_url, csvOf(4));
-  const stuck = await caller.create('stuck');
-  await caller.upload(stuck.upload_url, csvOf(5));
   const created = await caller.create('created');
   const cut = await caller.create('cut');
   const half = request(cut.upload_url, { method: 'PUT', headers: { 'content-type': 'text/csv', 'content-length': '1000000' } });
@@ -78,6 +74,10 @@ test('after SIGKILL everything created, uploaded or finished is there, half an u
     await caller.retrieve(created.batch_id);
   const large = await caller.create('large');
   await caller.upload(large.upload_url, csvOf(200_000));
+  const late = await caller.create('late');
+  await caller.upload(late.upload_url, csvOf(4));
+  const stuck = await caller.create('stuck');
+  await caller.upload(stuck.upload_url, csvOf(5));
   await victim.kill();
 
   await victim.start();
