@@ -7,11 +7,10 @@ import { Parser } from 'csv-parse';
 import type { MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
-import { readResultHeader, unreadable } from './result-header.ts';
+import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
 import { type ResultNotice, ResultRowReader } from './result-row.ts';
 
-export interface ResultFileOptions {
-  readonly referenceColumn: string;
+export interface ResultFileOptions extends WantedColumns {
   /** A row larger than this means that the file is not what it should be (a quote that never closes). */
   readonly maxRowBytes: number;
   readonly renderer: DecisionRenderer;
@@ -40,12 +39,7 @@ export async function* readResults(
     const rows: (ResultRow | MalformedRow)[] = [];
     for (const record of records) {
       if (reader === undefined) {
-        reader = new ResultRowReader(
-          readResultHeader(record, options.referenceColumn),
-          record,
-          options.renderer,
-          options.onNotice,
-        );
+        reader = new ResultRowReader(readResultHeader(record, options), record, options.renderer, options.onNotice);
       } else {
         rows.push(reader.read(record));
       }

@@ -15,7 +15,11 @@ import { type ColumnOptions, RowLayout } from './columns.ts';
 const SLICE_ROWS = 256;
 /** A slice also ends here, so that a few large rows do not make one huge string. */
 const SLICE_BYTES = 1024 * 1024;
-const CSV = { record_delimiter: '\r\n' } as const;
+/**
+ * Without `quote_record_delimiter`, csv-stringify 6.9 quotes a CR or an LF that stands alone only as long as no record
+ * delimiter is given.
+ */
+const CSV = { record_delimiter: '\r\n', quote_record_delimiter: true } as const;
 
 /** Encodes a batch. The body's memory is the one large allocation; slices are written into it. */
 export async function encodeCsv(items: readonly ContentItem[], columns: ColumnOptions): Promise<EncodedBody> {

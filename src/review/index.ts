@@ -17,6 +17,8 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly topic: string;
   /** Whether decisions repeat the content. Default false. */
   readonly includeContent?: boolean;
+  /** Header of the result column. Default: the first that ends in ` result` and is not `Expected result`. */
+  readonly resultColumn?: string;
   /** Largest row of a result file, in bytes. Default 64 MiB. */
   readonly maxRowBytes?: number;
   /** Told once for each thing in result files that the interface does not mention. */
@@ -39,6 +41,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Pipe
   const renderer = createDecisionRenderer({ topic: options.topic, includeContent: options.includeContent ?? false });
   const files = {
     referenceColumn: columns.referenceColumn,
+    resultColumn: options.resultColumn,
     maxRowBytes: options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES,
     renderer,
     onNotice: onceEach(options.onNotice ?? (() => {})),

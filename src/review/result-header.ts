@@ -16,17 +16,27 @@ export interface ResultHeader {
   readonly others: ReadonlyMap<string, number>;
 }
 
+export interface WantedColumns {
+  readonly referenceColumn: string;
+  /** Header of the result. Absent: the first that ends in ` result` and is not `Expected result`. */
+  readonly resultColumn?: string | undefined;
+}
+
 /** @throws ServiceError protocol: no header, or one without the columns that nothing can be done without. */
-export function readResultHeader(names: readonly string[], referenceColumn: string): ResultHeader {
+export function readResultHeader(names: readonly string[], wanted: WantedColumns): ResultHeader {
+  const { referenceColumn, resultColumn } = wanted;
   const folds = names.map(foldName);
   const content = folds.indexOf(foldName(RESULT_COLUMNS.content));
   const status = folds.indexOf(foldName(RESULT_COLUMNS.status));
   const expected = folds.indexOf(foldName(RESULT_COLUMNS.expected));
   const labels = folds.indexOf(foldName(RESULT_COLUMNS.labels));
-  const result = folds.findIndex(isResultColumn);
+  const result = resultColumn === undefined ? folds.findIndex(isResultColumn) : folds.indexOf(foldName(resultColumn));
   const reference = folds.indexOf(foldName(referenceColumn));
   if (reference === -1) {
     throw unreadable(`the result file has no column "${referenceColumn}": the service must give uploaded columns back`);
+  }
+  if (resultColumn !== undefined && result === -1) {
+    throw unreadable(`the result file has no column "${resultColumn}", which is configured to hold the result`);
   }
   if (status === -1 && result === -1) {
     throw unreadable(`the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`);

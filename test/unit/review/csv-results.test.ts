@@ -111,6 +111,18 @@ test('a column that nobody uploaded is tolerated, kept out of the metadata, and 
   ]);
 });
 
+test('of several result columns the first counts, unless configuration names one', async () => {
+  const file = `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`;
+  const resultOf = async (options: { resultColumn?: string }) => {
+    const [record] = await decisions(kindWithFile(file, options));
+    return decisionOf(record).result;
+  };
+  assert.equal(await resultOf({}), 'ham');
+  assert.equal(await resultOf({ resultColumn: 'service Result' }), 'spam');
+  const { error } = await collectRows(kindWithFile(file, { resultColumn: 'Other result' }));
+  assert.ok(error instanceof ServiceError && /"Other result"/.test(error.message));
+});
+
 test('labels that are not JSON keep their text, and that is told once without showing them', async () => {
   const notices: ResultNotice[] = [];
   const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;

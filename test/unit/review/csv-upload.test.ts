@@ -15,6 +15,13 @@ test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mar
   );
 });
 
+test('a line end of any kind is quoted, also when it stands alone', async () => {
+  for (const content of ['\r', '\n', '\r\n', '\n\r', 'a\n', '\ra']) {
+    const { body } = await encodeCsv([contentItem({ content })], DEFAULT_COLUMNS);
+    assert.ok(body.toString().startsWith(`Content,connector_ref\r\n"${content}",`), JSON.stringify(content));
+  }
+});
+
 test('content that a spreadsheet would take for a formula is uploaded as it is', async () => {
   for (const content of ['=cmd|calc', '+1', '-1', '@x', '\t=1', "'x", '＝1']) {
     const { body } = await encodeCsv([contentItem({ content })], DEFAULT_COLUMNS);

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import { ColumnNames, foldName, isResultFileColumn, keyOfHeader } from '../../../src/review/column-names.ts';
+import { mayLoseDigits } from '../../../src/review/exact-json.ts';
+import { readLabels } from '../../../src/review/labels.ts';
+import { parseShape, shapeEntry } from '../../../src/review/metadata-shape.ts';
+import { readReference } from '../../../src/review/reference.ts';
+import { collectRows, JOB, kindWithFile, sourceRecord } from '../../unit/review/sample.ts';
+import { decimalOf } from './decimals.ts';
+import { hostileKey, hostileText, metadataText, numberLiteral } from './hostile.ts';
+
+const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array));
+
+test('the decoder never throws, and what it accepts can be uploaded', async () => {
+  const kind = kindWithFile('');
+  const value = fc.oneof(
+    bytes,
+    hostileText.map((text) => Buffer.from(text)),
+    fc.json().map((text) => Buffer.from(text)),
+    metadataText.map((text) => Buffer.from(`{"content":"x","type":"t","metadata":${text}}`)),
+    fc.tuple(fc.json(), fc.json(), fc.json()).map(([a, b, c]) => Buffer.from(`{"content":${a},"type":${b},"metadata":${c}}`)),
+  );
+  await fc.assert(
+    fc.asyncProperty(value, async (buffer) => {
+      const decoded = kind.decode(sourceRecord(buffer), 0);
+      if ('item' in decoded) assert.equal((await kind.encode([decoded.item])).rows, 1);
+    }),
+  );
+});
+
+test('no two keys of one file get headers that could be taken for each other, and each is read back', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(hostileKey, { maxLength: 30 }), (keys) => {
+      const names = new ColumnNames('connector_ref');
+      const headers = keys.map((key) => names.headerFor(key));
+      assert.deepEqual(headers.map(keyOfHeader), keys);
+      assert.equal(new Set([...headers, 'connector_ref'].map(foldName)).size, keys.length + 1);
+      assert.ok(!headers.some(isResultFileColumn));
+      assert.ok(headers.every((header) => header === header.trim() && header !== '' && header.isWellFormed()));
+    }),
+  );
+});
+
+test('a shape gives back its keys, and stands inside a JSON string as it is', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ key: hostileKey, json: fc.boolean() }, { noNullPrototype: true }), { minLength: 1 }),
+      (entries) => {
+        const shape = entries.map(({ key, json }) => shapeEntry(key, json)).join(',');
+        assert.deepEqual(parseShape(shape), entries);
+        assert.equal(JSON.parse(`"${shape}"`), shape);
+        assert.ok(shape.isWellFormed());
+      },
+    ),
+  );
+});
+
+test('a number that a double would change is always noticed', () => {
+  fc.assert(
+    fc.property(numberLiteral, fc.constantFrom('', ' ', '\n'), (literal, blank) => {
+      const text = `{"a":${blank}${literal}${blank}}`;
+      const { a } = JSON.parse(text);
+      if (!mayLoseDigits(text)) assert.equal(decimalOf(Object.is(a, -0) ? '-0' : String(a)), decimalOf(literal));
+    }),
+  );
+});
+
+test('any text in a Labels cell becomes a list of labels', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        hostileText,
+        fc.json(),
+        metadataText,
+        fc.array(hostileText).map((names) => names.join(';')),
+      ),
+      (cell) => {
+        for (const label of JSON.parse(readLabels(cell).json)) {
+          assert.equal(typeof label.name, 'string');
+          assert.equal(typeof label.applied, 'boolean');
+          assert.ok(label.explanation === null || typeof label.explanation === 'string');
+        }
+      },
+    ),
+  );
+});
+
+test('any text in the reference column is a reference or a reason', () => {
+  const almost = fc
+    .array(fc.oneof(fc.json(), fc.constantFrom('0', '1', 'null', '"a"')), { maxLength: 7 })
+    .map((parts) => `[${parts.join(',')}]`);
+  fc.assert(
+    fc.property(fc.oneof(hostileText, fc.json(), almost), (text) => {
+      const reference = readReference(text);
+      if (typeof reference !== 'string')
+        assert.ok(Number.isSafeInteger(reference.partition) && Number.isSafeInteger(reference.offset));
+    }),
+  );
+});
+
+const HEADER = 'Content,Status,Acme result,Expected result,Labels,lang,score,connector_ref\r\n';
+const ROW = '"a ""b""\r\n",SUCCESS,ok,,"[""x""]",en,0.5,"[3,41,0,""k"",""lang,=score""]"\r\n';
+
+test('a damaged file gives rows, malformed rows or a protocol error, the same for pieces of any size', async () => {
+  const file = Buffer.from(HEADER + ROW.repeat(4));
+  const damage = fc.array(fc.tuple(fc.nat(file.length - 1), fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x5b, 0x00, 0xff, 0x31)), {
+    maxLength: 4,
+  });
+  await fc.assert(
+    fc.asyncProperty(damage, fc.nat(file.length), fc.integer({ min: 1, max: 64 }), async (changes, length, size) => {
+      const damaged = Buffer.from(file.subarray(0, length));
+      for (const [at, byte] of changes) if (at < length) damaged[at] = byte;
+      const pieces: Buffer[] = [];
+      for (let at = 0; at < length; at += size) pieces.push(damaged.subarray(at, at + size));
+      const outcomes = [];
+      for (const given of [damaged, pieces]) {
+        const { rows, error } = await collectRows(kindWithFile(given));
+        if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
+        const rendered = rows.map((row) => ('malformed' in row ? row.malformed : String(row.render(JOB).value)));
+        for (const text of rendered) if (text.startsWith('{')) JSON.parse(text);
+        outcomes.push({ rendered, error: error === undefined ? undefined : String(error) });
+      }
+      assert.deepEqual(outcomes[0], outcomes[1]);
+    }),
+    { numRuns: 500 },
+  );
+});

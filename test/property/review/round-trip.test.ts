@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { HeaderValue, SourceRecord } from '../../../src/core/record.ts';
+import { reviewKind } from '../../../src/review/index.ts';
+import { decisions, itemOf, JOB, scriptedService } from '../../unit/review/sample.ts';
+import { decimals } from './decimals.ts';
+import { echo, echoBehaviour } from './echo-service.ts';
+import { HEADER_NAMES, headers, hostileText, keyBytes, metadataText } from './hostile.ts';
+
+const event = fc.record({
+  content: hostileText.filter((text) => text !== ''),
+  metadata: metadataText,
+  expected: fc.option(hostileText, { nil: undefined }),
+  key: keyBytes,
+  headers,
+  partition: fc.nat(500),
+  timestampMs: fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 4102444800000 })),
+});
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
+
+function recordOf(event: Event, offset: number): SourceRecord {
+  const { content, metadata, expected, partition, timestampMs, key, headers } = event;
+  const text = `{"content":${JSON.stringify(content)},"type":"t","metadata":${metadata},"expected_result":${JSON.stringify(expected ?? null)}}`;
+  return { partition, offset, timestampMs, key, headers, value: Buffer.from(text) };
+}
+
+test('what a producer sent comes back deep-equal, through any service that keeps to the interface', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { minLength: 1, maxLength: 6 }),
+      echoBehaviour,
+      fc.constantFrom(0, 2, 200),
+      fc.nat(2),
+      async (events, behaviour, maxMetadataColumns, replay) => {
+        let upload = Buffer.alloc(0);
+        const kind = reviewKind(
+          { topic: 'events', headers: HEADER_NAMES, maxMetadataColumns, includeContent: true, resultColumn: 'Acme result' },
+          scriptedService({
+            download: async function* () {
+              yield* echo(upload, behaviour);
+            },
+          }),
+        );
+        const records = events.map(recordOf);
+        const items = records.map((record) => itemOf(kind, record, replay));
+        upload = Buffer.from((await kind.encode(items)).body);
+
+        const found = await decisions(kind);
+        assert.equal(found.length, events.length);
+        const byOffset = new Map(
+          found.map((decision) => [Number(/-(\d+)(?:#\d+)?$/.exec(String(decision.headers?.['event-id']))?.[1]), decision]),
+        );
+        for (const [offset, sent] of events.entries()) {
+          const decision = byOffset.get(offset);
+          assert.ok(decision);
+          const text = String(decision.value);
+          const value = JSON.parse(text);
+          assert.equal(value.id, `events-${sent.partition}-${offset}${replay === 0 ? '' : `#${replay}`}`);
+          assert.equal(value.result, 'ok');
+          assert.equal(value.expected_result, sent.expected ?? null);
+          // UTF-8 has no lone surrogates, and the content has no other way than its cell.
+          assert.equal(value.content, sent.content.toWellFormed());
+          assert.deepEqual(value.metadata, JSON.parse(sent.metadata));
+          assert.deepEqual(decimals(text).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+          assert.equal(value.source.timestamp, sent.timestampMs < 0 ? null : new Date(sent.timestampMs).toISOString());
+          assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), sent.key);
+          assert.deepEqual(listed(decision.headers ?? {}), listed(sent.headers));
+
+          // An item without a row says the same of itself.
+          const item = items[offset];
+          assert.ok(item);
+          const failed = String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value);
+          assert.deepEqual(decimals(failed).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+        }
+      },
+    ),
+    { numRuns: 400 },
+  );
+});
+
+/** The headers that configuration lets through, as bytes. */
+function listed(all: Readonly<Record<string, HeaderValue | undefined>>): [string, Buffer[]][] {
+  return HEADER_NAMES.filter((name) => Object.hasOwn(all, name)).map((name) => {
+    const values = all[name] ?? [];
+    return [name, (Array.isArray(values) ? values : [values]).map((value: Buffer | string) => Buffer.from(value))];
+  });
+}
