@@ -4,11 +4,12 @@ import type { ServiceError } from '../core/service-error.ts';
 import { abortable } from './abortable.ts';
 import { apiProblem } from './api-problem.ts';
 import { CONTENT_TYPES } from './contract.ts';
-import { exchange } from './exchange.ts';
+import { errorText, exchange, isSuccess } from './exchange.ts';
 import { ProtocolViolation } from './fields.ts';
 import type { HttpPool } from './http.ts';
 import type { ServiceContext } from './options.ts';
 import { Permits } from './permits.ts';
+import { parseWebAddress } from './presigned-address.ts';
 import { type Attempt, serviceError } from './problem.ts';
 import { shownAddress } from './redaction.ts';
 import { withRetry } from './retry.ts';
@@ -70,12 +71,12 @@ export class Api {
           },
         },
         signal,
-        (answer) => answer.text(),
+        (answer) => (isSuccess(answer) ? answer.text() : errorText(answer)),
       );
       if ('problem' in exchanged) return { problem: exchanged.problem, address };
 
       const { answer, read: text } = exchanged;
-      if (answer.status < 200 || answer.status > 299) {
+      if (!isSuccess(answer)) {
         // A gateway that lost the service's answer says nothing about what the service did.
         clear = answer.status !== 502 && answer.status !== 504;
         return { problem: apiProblem(answer, text, [key], this.#context.clock.now()), address };
@@ -130,10 +131,8 @@ function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { re
 }
 
 function checkedBaseUrl(baseUrl: string): string {
-  const url = URL.parse(baseUrl);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new TypeError('base_url must be an absolute http:// or https:// address');
-  }
+  const url = parseWebAddress(baseUrl);
+  if (url === undefined) throw new TypeError('base_url must be an absolute http:// or https:// address');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new TypeError('base_url must hold no credentials, query or fragment');
   }

@@ -36,6 +36,20 @@ export async function exchange<T>(
   }
 }
 
+export function isSuccess(answer: HttpAnswer): boolean {
+  return answer.status >= 200 && answer.status < 300;
+}
+
+/** The body of a refusal. When it is cut or endless, the status has to do. @throws the signal's reason */
+export async function errorText(answer: HttpAnswer): Promise<string> {
+  try {
+    return await answer.text();
+  } catch (error) {
+    if (error instanceof NetworkError) return '';
+    throw error;
+  }
+}
+
 const WHAT: Readonly<Record<NetworkFailure, string>> = {
   connect_failed: 'could not be reached',
   connect_timeout: 'could not be connected to in time',

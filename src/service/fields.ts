@@ -1,5 +1,7 @@
 /** Reads fields out of a JSON answer: strict about what the engine cannot do without, tolerant about everything else. */
 
+import { parseWebAddress } from './presigned-address.ts';
+
 /** An answer lacks what the interface promises. The message names the field, never its value. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
@@ -31,8 +33,7 @@ export function requiredId(fields: Fields, name: string): string {
 /** A presigned address. @throws ProtocolViolation unless it is an absolute http(s) address. */
 export function requiredAddress(fields: Fields, name: string): string {
   const text = requiredText(fields, name);
-  const protocol = URL.parse(text)?.protocol;
-  if (protocol !== 'https:' && protocol !== 'http:') throw new ProtocolViolation(`${name} is not an http(s) address`);
+  if (parseWebAddress(text) === undefined) throw new ProtocolViolation(`${name} is not an http(s) address`);
   return text;
 }
 

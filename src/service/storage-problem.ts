@@ -7,9 +7,28 @@ import type { HttpAnswer } from './http.ts';
 import type { Problem } from './problem.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 
+/**
+ * Codes of S3 and of what imitates it (MinIO, versitygw, Ceph, Google), and of Azure. Any other word is not repeated: a
+ * storage that put a piece of the signature or of the content there would have it in our logs.
+ */
+const KNOWN_CODES = new Set(
+  [
+    'AccessDenied AccessForbidden AccountProblem AllAccessDisabled AuthorizationHeaderMalformed BadDigest BadRequest',
+    'EntityTooLarge EntityTooSmall ExpiredToken IncompleteBody InternalError InvalidAccessKeyId InvalidArgument InvalidBucketName',
+    'InvalidDigest InvalidObjectState InvalidRange InvalidRequest InvalidSecurity InvalidToken InvalidURI KeyTooLongError',
+    'MalformedXML MetadataTooLarge MethodNotAllowed MissingContentLength MissingSecurityHeader NoSuchBucket NoSuchKey NoSuchUpload',
+    'NotImplemented OperationAborted PermanentRedirect PreconditionFailed QuotaExceeded RequestTimeout RequestTimeTooSkewed',
+    'ServiceUnavailable SignatureDoesNotMatch SlowDown TemporaryRedirect TooManyRequests UserSuspended XAmzContentSHA256Mismatch',
+    'XMinioServerNotInitialized XMinioStorageFull',
+    'AuthenticationFailed AuthorizationFailure BlobNotFound ContainerNotFound InvalidHeaderValue Md5Mismatch MissingRequiredHeader',
+    'RequestBodyTooLarge ServerBusy UnsupportedHeader',
+  ].flatMap((line) => line.split(' ')),
+);
+
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): Problem {
   const { status } = answer;
-  const code = storageCode(element(xml, 'Code'));
+  const said = element(xml, 'Code');
+  const code = said !== undefined && KNOWN_CODES.has(said) ? said : undefined;
   return {
     ...meaning(status, code, element(xml, 'Message')),
     what: `answered ${status}${code === undefined ? '' : ` ${code}`}`,
@@ -22,7 +41,7 @@ export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): 
 function meaning(status: number, code: string | undefined, message: string | undefined): Pick<Problem, 'failure' | 'advice'> {
   // An expired address and a wrong signature are both 403: the XML tells them apart.
   if (code === 'ExpiredToken' || (status === 403 && /request has expired/i.test(message ?? ''))) return { failure: 'expired' };
-  if (code === 'EntityTooLarge') return { failure: 'too_large' };
+  if (code === 'EntityTooLarge' || code === 'RequestBodyTooLarge') return { failure: 'too_large' };
   // A 400 of S3 for an upload that came too slowly.
   if (code === 'RequestTimeout') return { failure: 'unavailable' };
   const failure = failureOfStatus(status);
@@ -31,11 +50,6 @@ function meaning(status: number, code: string | undefined, message: string | und
     failure: 'rejected',
     advice: 'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock',
   };
-}
-
-/** Letters only: all codes that matter are, signatures and ids are not. */
-function storageCode(raw: string | undefined): string | undefined {
-  return raw !== undefined && /^[A-Z][A-Za-z]{2,47}$/.test(raw) ? raw : undefined;
 }
 
 /** Text of the first such element; no XML parser is needed, or trusted, for two flat elements. */

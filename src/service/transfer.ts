@@ -4,18 +4,18 @@
  */
 import { abortable } from './abortable.ts';
 import { decoderOf, gunzip } from './decompression.ts';
-import { exchange, networkProblem } from './exchange.ts';
+import { errorText, exchange, isSuccess, networkProblem } from './exchange.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { AllowUrl, ServiceContext } from './options.ts';
 import { Permits } from './permits.ts';
+import { parseWebAddress } from './presigned-address.ts';
 import { type Attempt, type Problem, serviceError } from './problem.ts';
 import { shownAddress } from './redaction.ts';
+import { isRedirect, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
 import { withRetry } from './retry.ts';
 import { storageProblem } from './storage-problem.ts';
 
-const MAX_REDIRECTS = 3;
-const REDIRECTS = new Set([301, 302, 307, 308]);
 /** Made from the request itself, or not ours to send to a presigned address. */
 const RESERVED_HEADERS = /^(authorization|content-length|content-type|host|connection|transfer-encoding)$/i;
 
@@ -117,47 +117,29 @@ export class Transfer {
       if (!(await abortable(Promise.resolve(this.#allowUrl(url)), signal)))
         return { problem: refused('is not an allowed address for transfers'), address };
       const exchanged = await exchange(this.#context, this.#pool, operation, { ...request, url }, signal, async (answer) =>
-        isFinal(answer) ? undefined : await answer.text(),
+        isSuccess(answer) ? undefined : await errorText(answer),
       );
       if ('problem' in exchanged) return { problem: exchanged.problem, address };
       const { answer, read: text } = exchanged;
       if (text === undefined) return { value: { answer, address } };
-      if (!REDIRECTS.has(answer.status)) return { problem: storageProblem(answer, text, this.#context.clock.now()), address };
+      if (!isRedirect(answer.status)) return { problem: storageProblem(answer, text, this.#context.clock.now()), address };
 
-      const next = URL.parse(answer.header('location') ?? '', url);
-      if (redirects === MAX_REDIRECTS)
-        return { problem: refused(`redirects more than ${MAX_REDIRECTS} times`, answer.status), address };
-      if (answer.header('location') === undefined || next === null || !isWebAddress(next)) {
-        return { problem: refused(`answered ${answer.status} without saying where to go`, answer.status), address };
-      }
-      if (url.protocol === 'https:' && next.protocol === 'http:') {
-        return {
-          problem: refused('redirects from https to http: the content would travel in the clear', answer.status),
-          address,
-        };
-      }
+      const next =
+        redirects < MAX_REDIRECTS ? redirectTarget(url, answer.header('location')) : `redirects more than ${MAX_REDIRECTS} times`;
+      if (typeof next === 'string') return { problem: refused(next, answer.status), address };
       url = next;
     }
   }
-}
-
-function isFinal(answer: HttpAnswer): boolean {
-  return answer.status >= 200 && answer.status < 300;
-}
-
-function isWebAddress(url: URL): boolean {
-  return url.protocol === 'https:' || url.protocol === 'http:';
 }
 
 function refused(what: string, status?: number): Problem {
   return { failure: 'protocol', what, reason: 'refused', status };
 }
 
-/** Parsed without `new URL`, whose error holds the address. */
 function addressOf(operation: string, text: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && isWebAddress(url)) return url;
-  throw serviceError(operation, 'a presigned address', { ...refused('was not called: it is not an http(s) address') });
+  const url = parseWebAddress(text);
+  if (url !== undefined) return url;
+  throw serviceError(operation, 'a presigned address', refused('was not called: it is not an http(s) address'));
 }
 
 function bodyProblem(error: NetworkError, status: number): Problem {

@@ -148,6 +148,32 @@ test('a TLS handshake that fails is told as such, and leaves no orphan', async (
   assert.equal(observer.orphans, 0);
 });
 
+test('a connection that is not made in time is tried again, and leaves no orphan', async (t) => {
+  // The handshake never gets an answer.
+  const server = await rawServer(t, () => {});
+  const settings = { connectTimeoutMs: 100, retry: { maxRetries: 1 } };
+  const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), settings);
+  await assert.rejects(client.createBatch('email', NEVER), {
+    failure: 'unavailable',
+    message: /could not be connected to in time/,
+  });
+  assert.deepEqual([observer.requests, observer.orphans], [Array(2).fill('create_batch connect_timeout'), 0]);
+});
+
+test('an abort does not wait for a connection, and leaves no orphan', async (t) => {
+  const connecting = Promise.withResolvers<void>();
+  const server = await rawServer(t, () => connecting.resolve());
+  const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'));
+  const controller = new AbortController();
+  const result = client.createBatch('email', { signal: controller.signal });
+  await connecting.promise;
+  const startedMs = performance.now();
+  controller.abort();
+  await assert.rejects(result, { name: 'AbortError' });
+  assert.ok(performance.now() - startedMs < 1000, 'long before the connect timeout');
+  assert.equal(observer.orphans, 0);
+});
+
 test('a reset after the POST was sent is tried again and reported as a possible orphan', async (t) => {
   const server = await rawServer(t, (socket, received, connection) => {
     if (!complete(received)) return;

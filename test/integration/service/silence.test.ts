@@ -99,7 +99,7 @@ test('whatever the other side answers, no share of a key, a query or the content
       }
       await client.close();
     }),
-    { numRuns: 15 },
+    { numRuns: 20 },
   );
   assert.deepEqual([...failed].sort(), Object.keys(answers).sort(), 'every answer made something fail');
 });
@@ -125,6 +125,6 @@ test('no share of a secret is in an error when nothing is sent at all', async (t
         await client.close();
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 20 },
   );
 });

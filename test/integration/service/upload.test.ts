@@ -79,6 +79,8 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
     [411, xmlError('MissingContentLength', 'x'), 'rejected', /411/],
     [404, xmlError('NoSuchBucket', 'x'), 'not_found', /404 NoSuchBucket/],
     [400, xmlError('two words <b>', 'x'), 'rejected', /answered 400;/],
+    [403, xmlError('CodeOfNobody', 'x'), 'rejected', /answered 403;/],
+    [409, xmlError('RequestBodyTooLarge', 'x'), 'too_large', /409 RequestBodyTooLarge/],
   ];
   for (const [status, body, failure, message] of expected) {
     const server = await httpServer(t, (response) => response.writeHead(status, { 'content-type': 'application/xml' }).end(body));
@@ -109,6 +111,12 @@ test('a storage that is busy or slow is tried again with the same body', async (
   assert.deepEqual(observer.retries, ['upload 503', 'upload 500', 'upload 429', 'upload 400']);
   assert.ok(server.seen.every((request) => request.body.equals(BODY)));
   assert.equal(observer.orphans, 0);
+});
+
+test('a refusal whose text is cut is still that refusal', async (t) => {
+  const server = await rawServer(t, (socket) => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'));
+  await assert.rejects(clientFor(t, 'http://api.invalid').client.upload(server.url, BODY, CSV), { failure: 'too_large' });
+  assert.equal(server.received.length, 1);
 });
 
 test('a connection that is reset in the upload is tried again', async (t) => {
