@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
+import { EXIT } from '../exit-codes.ts';
+import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
 
 export function runCommand(io: Io, finish: Finish): Command {
@@ -22,6 +24,11 @@ Log lines go to standard output: JSON, or text at a terminal. Metrics and health
       const loaded = await loadConfig(config, io.env);
       // Loaded late: a wrong configuration is reported before anything heavy starts.
       const { runConnector } = await import('../../app/run.ts');
-      finish(await runConnector(loaded));
+      const signals = untilInterrupted();
+      try {
+        finish(EXIT[await runConnector(loaded, signals.interrupted)]);
+      } finally {
+        signals.restore();
+      }
     });
 }

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
+import { runCliProcess, startCli } from './cli-process.ts';
+
+const TIMEOUT = { timeout: 30_000 };
+
+let directory: string;
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'cli-'));
+});
+after(() => rm(directory, { recursive: true }));
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe('the command line as a process', TIMEOUT, () => {
+  it('shows with --help every command, where to start, and every exit code', async () => {
+    const { code, out, err } = await runCliProcess(['--help']);
+    assert.equal(code, EXIT.ok);
+    assert.equal(err, '');
+    for (const command of ['run', 'check', 'sandbox', 'demo']) assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
+    assert.match(out, /npm run demo/);
+    for (const [name, meaning] of Object.entries(EXIT_MEANINGS))
+      assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
+  });
+
+  it('shows with --help of a command its options and examples', async () => {
+    for (const [command, options] of [
+      ['run', ['--config']],
+      ['check', ['--config', '--quiet']],
+      ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
+      ['demo', ['--keep']],
+    ] as const) {
+      const { code, out } = await runCliProcess([command, '--help']);
+      assert.equal(code, EXIT.ok);
+      for (const option of options) assert.ok(out.includes(option), `${command} ${option}`);
+      assert.match(out, /Examples:\n {2}\$ /);
+    }
+  });
+
+  it('prints the version of the package', async () => {
+    const { code, out } = await runCliProcess(['--version']);
+    assert.equal(code, EXIT.ok);
+    assert.match(out, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('ends with 2 and says what to do when it is not told what to do, or told wrong', async () => {
+    for (const [args, pattern] of [
+      [[], /Usage: content-review-connector/],
+      [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
+      [['check'], /required option '-c, --config <file>' not specified/],
+      [['run', '--config', 'x', '--confg', 'y'], /unknown option '--confg'\n\(Did you mean --config\?\)/],
+      [['sandbox', '--port', '70000'], /A port is a whole number from 0 to 65535/],
+    ] as const) {
+      const { code, out, err } = await runCliProcess(args);
+      assert.equal(code, EXIT.usage, args.join(' '));
+      assert.equal(out, '');
+      assert.match(err, pattern);
+    }
+  });
+});
+
+describe('check as a process', TIMEOUT, () => {
+  it('accepts the example as it is, and shows what is in effect without the key', async () => {
+    const { code, out, err } = await runCliProcess(['check', '--config', 'config/example.yaml'], {
+      CONTENT_REVIEW_API_KEY: 'hunter2',
+    });
+    assert.equal(code, EXIT.ok);
+    assert.equal(err, '');
+    assert.match(out, /Pipeline posts \(review\)\n {2}content-events -> content-decisions, or content-dead-letters/);
+    assert.match(out, /service\.apiKey +\[secret\]/);
+    assert.match(out, /pipelines\[0\]\.batch\.maxAge +30s/);
+    assert.doesNotMatch(out, /hunter2/);
+  });
+
+  it('says nothing with --quiet when all is right', async () => {
+    assert.deepEqual(await runCliProcess(['check', '-q', '-c', 'config/example.yaml']), {
+      code: 0,
+      signal: null,
+      out: '',
+      err: '',
+    });
+  });
+
+  it('ends with 2 and every problem at once on standard error', async () => {
+    const path = await file(
+      'bad.yaml',
+      'kafka: {broker: a}\nservice: {baseUrl: 7, apiKey: {env: NONE}}\npipelines: [{name: X, batch: {maxAge: 30}}]\n',
+    );
+    const { code, out, err } = await runCliProcess(['check', '-c', path]);
+    assert.equal(code, EXIT.usage);
+    assert.equal(out, '');
+    const paths = err.split('\n').flatMap((line) => /^ {2}\S+bad\.yaml:\d+:\d+ {2}(\S+):/.exec(line)?.[1] ?? []);
+    assert.deepEqual(paths, [
+      'kafka.broker',
+      'kafka.brokers',
+      'pipelines[0].batch.maxAge',
+      'pipelines[0].name',
+      'pipelines[0].source.topic',
+      'service.apiKey',
+      'service.baseUrl',
+    ]);
+  });
+
+  it('ends with 2 for a file that is not there', async () => {
+    const { code, err } = await runCliProcess(['check', '-c', join(directory, 'none.yaml')]);
+    assert.equal(code, EXIT.usage);
+    assert.match(err, /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/);
+  });
+});
+
+describe('run as a process', TIMEOUT, () => {
+  it('ends with 2 and the problems before it touches anything when the configuration is wrong', async () => {
+    const { code, out, err } = await runCliProcess(['run', '-c', await file('empty.yaml', '')]);
+    assert.equal(code, EXIT.usage);
+    assert.equal(out, '');
+    assert.match(err, /kafka\.brokers: required/);
+  });
+});
+
+describe('sandbox as a process', TIMEOUT, () => {
+  it('says where it listens, serves its callers, and ends with 0 on a signal', async () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const { child, ended, said } = startCli([
+        'sandbox',
+        '--port',
+        '0',
+        '--data',
+        join(directory, signal),
+        '--api-key',
+        'k-1',
+        'k-2',
+      ]);
+      const [, url] = await said(/listening on (http:\/\/127\.0\.0\.1:\d+)\n/);
+      const create = (key: string) =>
+        fetch(`${url}/v1/batches`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: '{"type":"comment"}',
+        });
+      assert.equal((await create('k-2')).ok, true);
+      assert.equal((await create('sandbox-key')).status, 401);
+      child.kill(signal);
+      const { code, err } = await ended;
+      assert.equal(code, EXIT.ok);
+      assert.equal(err, '');
+    }
+  });
+
+  it('ends with 2 for a policy that is wrong or missing, and with 1 for a port in use', async () => {
+    const missing = await runCliProcess(['sandbox', '--port', '0', '--policy', join(directory, 'none.yaml')]);
+    assert.equal(missing.code, EXIT.usage);
+    assert.match(missing.err, /cannot be read/);
+    const { child, ended, said } = startCli(['sandbox', '--port', '0'], { SANDBOX_API_KEYS: 'a,b' });
+    const [, port] = await said(/:(\d+)\n/);
+    const taken = await runCliProcess(['sandbox', '--port', String(port)]);
+    assert.equal(taken.code, EXIT.failure);
+    assert.match(taken.err, /cannot listen on 127\.0\.0\.1:\d+/);
+    child.kill('SIGTERM');
+    assert.equal((await ended).code, EXIT.ok);
+  });
+});

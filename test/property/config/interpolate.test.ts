@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { interpolate, interpolateText } from '../../../src/config/interpolate.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { ConfigError } from '../../../src/config/problem.ts';
+
+const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,11}$/);
+const hostile = fc.string({ unit: fc.constantFrom('$', '{', '}', ':', '-', 'A', ' ', '\n', '"', '#', '\\'), maxLength: 20 });
+const reference = (variable: string, fallback?: string) => `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
+
+describe('interpolation', () => {
+  it('gives back any text whose references are escaped', () => {
+    fc.assert(
+      fc.property(hostile, (text) =>
+        assert.deepEqual(
+          interpolateText(
+            text.replaceAll('${', () => '$${'),
+            {},
+          ),
+          { text },
+        ),
+      ),
+    );
+  });
+
+  it('puts in exactly what a variable holds, and looks at it no further', () => {
+    fc.assert(
+      fc.property(name, hostile, fc.string({ unit: fc.constantFrom('a', ' ', '}', '{') }), (variable, value, around) => {
+        assert.deepEqual(interpolateText(`${around}${reference(variable)}${around}`, { [variable]: value }), {
+          text: `${around}${value}${around}`,
+        });
+      }),
+    );
+  });
+
+  it('takes the default for a missing or an empty variable, and only then', () => {
+    const fallback = fc.string({ unit: fc.constantFrom('a', ':', '-', '$', ' ') });
+    fc.assert(
+      fc.property(name, fallback, (variable, text) => {
+        assert.deepEqual(interpolateText(reference(variable, text), {}), { text });
+        assert.deepEqual(interpolateText(reference(variable, text), { [variable]: '' }), { text });
+        assert.deepEqual(interpolateText(reference(variable, text), { [variable]: 'set' }), { text: 'set' });
+      }),
+    );
+  });
+
+  it('reports a missing variable by name and a malformed reference with the remedy', () => {
+    assert.match(JSON.stringify(interpolateText(reference('KEY'), {})), /environment variable KEY is not set/);
+    assert.deepEqual(interpolateText(reference('KEY'), { KEY: '' }), { text: '' });
+    for (const text of ['${', `$${'{'}1A}`, `$${'{'}}`, `$${'{'}A`, `$${'{'}A-b}`]) {
+      assert.match(JSON.stringify(interpolateText(text, { A: 'a' })), /not a reference to a variable/);
+    }
+    assert.match(JSON.stringify(interpolateText(reference('toString'), {})), /toString is not set/);
+  });
+
+  it('keeps the structure, the keys and everything that is not text', () => {
+    const document = fc.object({
+      key: fc.oneof(name, fc.constant('__proto__')),
+      values: [fc.integer(), fc.boolean(), fc.constant(null), fc.stringMatching(/^[^$]*$/)],
+    });
+    fc.assert(
+      fc.property(document, (value) => {
+        const result = interpolate(value, {});
+        assert.deepEqual(JSON.parse(JSON.stringify(result.value)), JSON.parse(JSON.stringify(value)));
+        assert.equal(result.problems.length, 0);
+      }),
+    );
+  });
+
+  it('reports every problem by its path', () => {
+    const { problems } = interpolate({ a: [reference('X'), { b: reference('Y') }], c: 'fine' }, {});
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      [
+        ['a', 0],
+        ['a', 1, 'b'],
+      ],
+    );
+  });
+});
+
+describe('any document', () => {
+  it('is a configuration or a ConfigError with at least one problem, never another failure', () => {
+    const keys = fc.constantFrom(
+      'kafka',
+      'brokers',
+      'service',
+      'baseUrl',
+      'apiKey',
+      'pipelines',
+      'source',
+      'topic',
+      'batch',
+      'maxAge',
+      'http',
+      'port',
+      '__proto__',
+      'x',
+    );
+    const document = fc.object({
+      key: keys,
+      maxDepth: 4,
+      values: [fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant('5s')],
+    });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          document.map((value) => stringify(value)),
+          fc.string({ unit: 'binary' }),
+        ),
+        (text) => {
+          try {
+            parseConfig(text, {}, { file: 'c.yaml', directory: '/' });
+          } catch (error) {
+            assert.ok(error instanceof ConfigError, String(error));
+            assert.ok(error.problems.length > 0);
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { formatBytes, formatDuration, parseBytes, parseDuration, Refusal } from '../../../src/config/units.ts';
+
+const DURATIONS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const SIZES = { B: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 };
+const amount = fc.integer({ min: 0, max: 1_000_000 });
+
+describe('values with units', () => {
+  it('are the amount times the unit', () => {
+    fc.assert(
+      fc.property(amount, fc.constantFrom(...Object.entries(DURATIONS)), (count, [unit, ms]) => {
+        assert.equal(parseDuration(`${count}${unit}`), count * ms);
+        assert.equal(parseDuration(` ${count} ${unit} `), count * ms);
+      }),
+    );
+    fc.assert(
+      fc.property(amount, fc.constantFrom(...Object.entries(SIZES)), (count, [unit, bytes]) => {
+        assert.equal(parseBytes(`${count}${unit}`), count * bytes);
+      }),
+    );
+  });
+
+  it('come back the same after being shown', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 10_000_000 }),
+        fc.constantFrom(1, ...Object.values(DURATIONS), ...Object.values(SIZES)),
+        (count, factor) => {
+          const value = count * factor;
+          fc.pre(value < 1e15);
+          assert.equal(parseDuration(formatDuration(value)), value);
+          assert.equal(parseBytes(formatBytes(value)), value);
+        },
+      ),
+    );
+  });
+
+  it('may have a fraction that comes to a whole number', () => {
+    assert.equal(parseDuration('1.5s'), 1_500);
+    assert.equal(parseBytes('0.5MiB'), 524_288);
+    assert.ok(parseDuration('0.5ms') instanceof Refusal);
+  });
+
+  it('are refused as plain numbers, with a hint that has units', () => {
+    fc.assert(
+      fc.property(amount, fc.boolean(), (count, asText) => {
+        for (const [parse, unit] of [
+          [parseDuration, 's'],
+          [parseBytes, 'MiB'],
+        ] as const) {
+          const result = parse(asText ? String(count) : count);
+          assert.ok(result instanceof Refusal);
+          assert.match(result.hint, new RegExp(`${count}${unit}`));
+        }
+      }),
+    );
+  });
+
+  it('are a whole number of 0 or more, or a refusal, whatever is written', () => {
+    const anything = fc.oneof(fc.anything(), fc.string(), fc.stringMatching(/^-?[0-9.]{0,25}[a-zA-Z]{0,9}$/));
+    fc.assert(
+      fc.property(anything, (raw) => {
+        for (const parse of [parseDuration, parseBytes]) {
+          const result = parse(raw);
+          assert.ok(result instanceof Refusal || (Number.isSafeInteger(result) && result >= 0));
+        }
+      }),
+    );
+  });
+
+  it('say how a unit is written when only its case or ending is off', () => {
+    for (const [raw, hint] of [
+      ['8MB', /MiB/],
+      ['8mib', /MiB/],
+      ['64k', /KiB/],
+      ['1G', /GiB/],
+    ] as const) {
+      const result = parseBytes(raw);
+      assert.ok(result instanceof Refusal);
+      assert.match(result.hint, hint);
+    }
+    assert.match((parseDuration('5S') as Refusal).hint, /written s/);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { EXIT, EXIT_MEANINGS, exitCodeTable } from '../../../src/cli/exit-codes.ts';
+import { nodeVersionProblem } from '../../../src/cli/node-version.ts';
+import { runCli } from '../../../src/cli/program.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+
+describe('the version of Node', () => {
+  it('is accepted from 22.19 on', () => {
+    for (const version of ['22.19.0', '22.20.1', '24.0.0', '26.10.0', '100.0.0'])
+      assert.equal(nodeVersionProblem(version), undefined);
+  });
+
+  it('is refused below that with what to do', () => {
+    for (const version of ['22.18.9', '22.2.0', '20.20.2', '18.0.0']) {
+      assert.match(
+        nodeVersionProblem(version) ?? '',
+        new RegExp(`needs Node\\.js 22\\.19 or newer; this is ${version.replaceAll('.', '\\.')}`),
+      );
+    }
+  });
+
+  it('is the one that package.json asks for', async () => {
+    const { engines } = JSON.parse(await readFile(new URL('package.json', ROOT), 'utf8'));
+    assert.equal(engines.node, '>=22.19');
+  });
+
+  it('is looked at before anything else is loaded: the entry point imports statically only what imports nothing', async () => {
+    const imports = async (path: string) =>
+      [...(await readFile(new URL(path, ROOT), 'utf8')).matchAll(/^import .* from '(.*)';$/gm)].map(([, from]) => from);
+    assert.deepEqual(await imports('src/cli/main.ts'), ['./node-version.ts']);
+    assert.deepEqual(await imports('src/cli/node-version.ts'), []);
+  });
+});
+
+describe('exit codes', () => {
+  it('are distinct and all explained', () => {
+    const codes = Object.values(EXIT);
+    assert.equal(new Set(codes).size, codes.length);
+    assert.deepEqual(Object.keys(EXIT_MEANINGS), Object.keys(EXIT));
+    for (const code of codes) assert.match(exitCodeTable(), new RegExp(`^ {2}${code} `, 'm'));
+  });
+});
+
+describe('the warning of kafkajs', () => {
+  const quiet = fileURLToPath(new URL('src/cli/quiet-kafkajs.ts', ROOT));
+  const warningsFrom = (filename: string, code: string) => {
+    const script = `
+      const { quietKafkajs } = await import(${JSON.stringify(quiet)});
+      const { runInThisContext } = await import('node:vm');
+      quietKafkajs();
+      runInThisContext(${JSON.stringify(code)}, { filename: ${JSON.stringify(filename)} });
+    `;
+    return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stderr;
+  };
+
+  it('about negative timers is hidden, and nothing else', () => {
+    const inside = '/x/node_modules/kafkajs/src/a.js';
+    assert.equal(warningsFrom(inside, 'setTimeout(() => {}, -1)'), '');
+    assert.match(warningsFrom('/x/kafkajs-tools.js', 'setTimeout(() => {}, -1)'), /TimeoutNegativeWarning/);
+    assert.match(warningsFrom(inside, 'setTimeout(() => {}, NaN)'), /TimeoutNaNWarning/);
+    assert.match(
+      warningsFrom(inside, "process.emitWarning('something', 'CustomWarning', 'C1')"),
+      /\[C1\] CustomWarning: something/,
+    );
+  });
+});
+
+describe('a command that fails', () => {
+  it('gives no secret away', async () => {
+    const said: string[] = [];
+    const io = { env: {}, out: () => {}, err: (text: string) => void said.push(text) };
+    const code = await runCli(['sandbox', '--port', '0', '--data', '/dev/null/x?signature=hunter2'], io);
+    const err = said.join('');
+    assert.equal(code, EXIT.failure);
+    assert.doesNotMatch(err, /hunter2/);
+    assert.match(err, /ENOTDIR.*\/dev\/null/);
+  });
+});

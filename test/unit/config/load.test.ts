@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { configurationPage } from '../../../dev/docs/configuration-page.ts';
+import { effectiveOptions } from '../../../src/config/effective.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { ConfigError } from '../../../src/config/problem.ts';
+import { errorOf, MINIMAL, parse, problemsOf } from './problems-of.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+
+describe('a configuration that is right', () => {
+  it('needs brokers, address, key, and name and topic of a pipeline; everything else has a default', () => {
+    const { kafka, service, pipelines, http, memory } = parse(MINIMAL);
+    assert.deepEqual(kafka, { brokers: ['broker:9092'], clientId: 'content-review-connector' });
+    assert.equal(service.apiKey.reveal(), 'key-1');
+    assert.deepEqual(service.retry, { attempts: 5, baseMs: 250, capMs: 20_000 });
+    assert.deepEqual(http, { enabled: true, host: '127.0.0.1', port: 9464 });
+    assert.equal(memory.budgetBytes, 64 * 2 ** 20);
+    const [pipeline] = pipelines;
+    assert.equal(pipeline?.source.group, 'content-review-posts');
+    assert.equal(pipeline?.journal.topic, 'content-review-posts.journal');
+    assert.equal(pipeline?.journal.partitions, undefined);
+    assert.equal(pipeline?.output.topic, 'events.decisions');
+    assert.equal(pipeline?.deadLetters.topic, 'events.dead-letters');
+    assert.deepEqual(pipeline?.batch, {
+      maxRows: 5_000,
+      maxBytes: 8 * 2 ** 20,
+      maxAgeMs: 30_000,
+      referenceColumn: 'connector_reference',
+    });
+    assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
+  });
+
+  it('derives the journal from a group of its own', () => {
+    const config = parse(MINIMAL.replace('topic: events', 'topic: events, group: g-7'));
+    assert.equal(config.pipelines[0]?.journal.topic, 'g-7.journal');
+  });
+
+  it('takes lists, numbers and switches from variables', () => {
+    const text = `${MINIMAL.replace('[broker:9092]', `"\${B}"`)}http: {port: "\${P}", enabled: "\${E}"}\nmemory: {budget: "\${M}"}\n`;
+    const config = parse(text, { B: 'a:1, b:2', P: '0', E: 'false', M: '128MiB' });
+    assert.deepEqual(config.kafka.brokers, ['a:1', 'b:2']);
+    assert.deepEqual(config.http, { enabled: false, host: '127.0.0.1', port: 0 });
+    assert.equal(config.memory.budgetBytes, 128 * 2 ** 20);
+  });
+
+  it('lets no variable change the structure', () => {
+    const text = `${MINIMAL}log:\n  level: \${L:-info}\n`;
+    assert.match(problemsOf(text, { L: 'info\nhttp: {port: 1}' })[0] ?? '', /^log\.level: /);
+  });
+
+  it('treats a key without value as not written', () => {
+    assert.equal(parse(`${MINIMAL}http:\nlog: {level: }\n`).log.level, 'info');
+  });
+
+  it('shares options between pipelines by anchors and merges', () => {
+    const text = `
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: k}
+pipelines:
+  - name: a
+    source: {topic: x}
+    batch: &batch {maxRows: 7}
+  - name: b
+    source: {topic: y}
+    batch: {<<: *batch, maxAge: 1s}
+`;
+    assert.deepEqual(
+      parse(text).pipelines.map(({ batch }) => [batch.maxRows, batch.maxAgeMs]),
+      [
+        [7, 30_000],
+        [7, 1_000],
+      ],
+    );
+  });
+
+  it('shows every option in effect as it would be written, secrets masked', () => {
+    const shown = new Map(effectiveOptions(parse(MINIMAL)).map(({ path, value }) => [path, value]));
+    assert.equal(shown.get('service.apiKey'), '[secret]');
+    assert.equal(shown.get('pipelines[0].batch.maxAge'), '30s');
+    assert.equal(shown.get('pipelines[0].source.mapping.type'), '{field: type}');
+    assert.equal(shown.get('pipelines[0].journal.partitions'), 'auto');
+  });
+});
+
+describe('a configuration that is wrong', () => {
+  it('is refused with every problem at once, sorted by path, each with what was found and what is allowed', () => {
+    const { problems } = errorOf(
+      `
+kafka: {broker: [x], brokers: "\${B}"}
+service: {baseUrl: ftp://x, timeouts: {connect: 5}}
+pipelines:
+  - name: Posts!
+    source: {topic: t}
+    batch: {maxAge: 30seconds, maxBytes: 8MB, maxRows: "\${ROWS}"}
+    kafka: {heartbeat: 20s}
+htpp: {}
+`,
+      { ROWS: '-1' },
+    );
+    assert.deepEqual(
+      problems.map(({ path, message, line }) => [line, path, message]),
+      [
+        [9, 'htpp', 'unknown option; did you mean http?'],
+        [2, 'kafka.broker', 'unknown option; did you mean brokers?'],
+        [2, 'kafka.brokers', `the environment variable B is not set; set it, or write \${B:-default}`],
+        [
+          7,
+          'pipelines[0].batch.maxAge',
+          '"30seconds" is not allowed; expected a length of time from 10ms to 1d, such as 30s (units ms, s, m, h, d)',
+        ],
+        [
+          7,
+          'pipelines[0].batch.maxBytes',
+          '"8MB" is not allowed; expected a size from 1KiB to 1GiB, such as 8MiB (units B, KiB, MiB, GiB) (the unit is written MiB)',
+        ],
+        [7, 'pipelines[0].batch.maxRows', `"-1", from "\${ROWS}", is not allowed; expected a whole number from 1 to 100000`],
+        [8, 'pipelines[0].kafka.heartbeat', '20s is more than 10s, a third of kafka.sessionTimeout'],
+        [5, 'pipelines[0].name', '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit'],
+        [
+          3,
+          'service.apiKey',
+          'required: {env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
+        ],
+        [
+          3,
+          'service.baseUrl',
+          '"ftp://x" is not allowed; expected an http:// or https:// address without query, fragment or user',
+        ],
+        [
+          3,
+          'service.timeouts.connect',
+          '5 is not allowed; expected a length of time from 10ms to 5m, such as 5s (units ms, s, m, h, d) (a length of time has a unit: write 5ms, 5s or 5m)',
+        ],
+      ],
+    );
+  });
+
+  it('lists everything in the message, with places that editors understand', () => {
+    assert.match(
+      errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
+      /^c\.yaml has 2 problems:\n {2}c\.yaml:5:1 {2}htpp: .*\n {2}c\.yaml:6:1 {2}lgo: .*log\?$/,
+    );
+  });
+
+  it('sorts list entries by number', () => {
+    const pipelines = Array.from({ length: 12 }, (_, i) => `{name: p${i}, source: {topic: t}, bad: 1}`).join(', ');
+    const paths = errorOf(
+      `kafka: {brokers: [b:1]}\nservice: {baseUrl: "http://s", apiKey: k}\npipelines: [${pipelines}]`,
+    ).problems.map(({ path }) => path);
+    assert.deepEqual(
+      paths,
+      Array.from({ length: 12 }, (_, i) => `pipelines[${i}].bad`),
+    );
+  });
+
+  it('says what is required when the file is empty', () => {
+    assert.deepEqual(
+      errorOf('').problems.map(({ path }) => path),
+      ['kafka.brokers', 'pipelines', 'service.apiKey', 'service.baseUrl'],
+    );
+  });
+
+  for (const [what, text, pattern] of [
+    ['a list instead of a mapping', '[]', /^\(top level\): an empty list is not allowed; expected a mapping of options/],
+    ['a number instead of a mapping', `${MINIMAL}http: 8080\n`, /^http: 8080 is not allowed; expected a mapping of options$/],
+    [
+      'no pipeline',
+      MINIMAL.replace(/pipelines: .*/, 'pipelines: []'),
+      /^pipelines: an empty list is not allowed; expected a list with at least one entry$/,
+    ],
+    [
+      'a number where a text belongs',
+      MINIMAL.replace('topic: events', 'topic: 42'),
+      /^pipelines\[0\]\.source\.topic: 42 is not allowed.*put quotes around it: "42"/,
+    ],
+    [
+      'a broker with a scheme',
+      MINIMAL.replace('[broker:9092]', '["kafka://broker:9092"]'),
+      /entry 1: write host:port, without a scheme/,
+    ],
+    ['a broker without port', MINIMAL.replace('[broker:9092]', '[broker]'), /entry 1: write host:port/],
+    ['no broker', MINIMAL.replace('[broker:9092]', '[]'), /^kafka\.brokers: .*the list is empty/],
+    ['an unknown prototype key', `${MINIMAL}__proto__: {http: 1}\n`, /^__proto__: unknown option/],
+    [
+      'a type mapping with both',
+      MINIMAL.replace('topic: events', 'topic: events, mapping: {type: {field: a, constant: b}}'),
+      /exactly one of the two/,
+    ],
+    [
+      'a type mapping with a slip',
+      MINIMAL.replace('topic: events', 'topic: events, mapping: {type: {feild: a}}'),
+      /did you mean field\?/,
+    ],
+    [
+      'a path with an empty step',
+      MINIMAL.replace('topic: events', 'topic: events, mapping: {content: a..b}'),
+      /it has an empty step/,
+    ],
+    [
+      'a reference column that the service uses',
+      MINIMAL.replace('topic: events', 'topic: events}, batch: {referenceColumn: Expected result'),
+      /the service uses that name/,
+    ],
+  ] as const) {
+    it(`is refused for ${what}`, () => {
+      assert.match(problemsOf(text).join('\n'), pattern);
+    });
+  }
+
+  for (const [what, text, pattern] of [
+    ['a bracket that is never closed', 'kafka: [', /c\.yaml:1:\d+ {2}\(top level\): not valid YAML/],
+    ['a key given twice', 'a: 1\na: 2', /c\.yaml:2:1 .*must be unique/],
+    ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
+    ['a tab', '\thunter2: 1', /Tabs are not allowed/],
+    ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
+    ['an unknown alias', 'a: *hunter2', /alias/],
+    [
+      'an alias bomb',
+      `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(10)}]\nc: &c [${'*b,'.repeat(10)}]\nd: [${'*c,'.repeat(10)}]`,
+      /too many/,
+    ],
+  ] as const) {
+    it(`is refused for ${what}, without quoting the text`, () => {
+      const { message } = errorOf(text);
+      assert.match(message, pattern);
+      assert.doesNotMatch(message, /hunter2/);
+    });
+  }
+});
+
+describe('checks across options', () => {
+  const two = (first: string, second: string) => `
+kafka: {brokers: [b:1]}
+service: {baseUrl: "http://s", apiKey: k}
+pipelines: [${first}, ${second}]
+`;
+
+  it('refuse two pipelines that share name, group or journal', () => {
+    assert.deepEqual(problemsOf(two('{name: a, source: {topic: x}}', '{name: a, source: {topic: y}}')), [
+      'pipelines[1].journal.topic: content-review-a.journal is already journal.topic of pipelines[0]; two pipelines cannot share it',
+      'pipelines[1].name: a is already name of pipelines[0]; two pipelines cannot share it',
+      'pipelines[1].source.group: content-review-a is already source.group of pipelines[0]; two pipelines cannot share it',
+    ]);
+    assert.deepEqual(
+      problemsOf(two('{name: a, source: {topic: x}, journal: {topic: j}}', '{name: b, source: {topic: x}, journal: {topic: j}}')),
+      ['pipelines[1].journal.topic: j is already journal.topic of pipelines[0]; two pipelines cannot share it'],
+    );
+  });
+
+  it('let two pipelines read the same topic and write to the same topics', () => {
+    const topics = 'output: {topic: o}, deadLetters: {topic: d}';
+    parse(two(`{name: a, source: {topic: x}, ${topics}}`, `{name: b, source: {topic: x}, ${topics}}`));
+  });
+
+  it('refuse a topic that has two parts to play', () => {
+    assert.match(
+      problemsOf(MINIMAL.replace('topic: events', 'topic: events}, output: {topic: events'))[0] ?? '',
+      /^pipelines\[0\]\.output\.topic: events is already source\.topic/,
+    );
+    assert.match(
+      problemsOf(two('{name: a, source: {topic: x}}', '{name: b, source: {topic: content-review-a.journal}}'))[0] ?? '',
+      /is the journal of pipelines\[0\]/,
+    );
+  });
+
+  it('refuse limits that contradict each other', () => {
+    const wrong = MINIMAL.replace(
+      'topic: events}',
+      'topic: events, maxContent: 16MiB}, batch: {maxBytes: 9MiB}, review: {poll: {initial: 1m}}, kafka: {maxWait: 20s}',
+    );
+    assert.deepEqual(
+      problemsOf(`${wrong}memory: {budget: 10MiB}\n`.replace('apiKey: key-1', 'apiKey: k, retry: {cap: 1ms}')).map(
+        (line) => line.split(':')[0],
+      ),
+      [
+        'pipelines[0].batch.maxBytes',
+        'pipelines[0].kafka.maxWait',
+        'pipelines[0].review.poll.initial',
+        'pipelines[0].source.maxContent',
+        'service.retry.base',
+      ],
+    );
+  });
+
+  it('are made even when other options are wrong, and not on the wrong ones', () => {
+    const problems = problemsOf(
+      two('{name: a, source: {topic: x}, nonsense: 1}', '{name: a, source: {topic: "!"}, batch: {maxBytes: 1}}'),
+    );
+    assert.ok(problems.some((line) => line.startsWith('pipelines[1].name: a is already name')));
+    assert.ok(problems.some((line) => line.startsWith('pipelines[0].nonsense: unknown option')));
+    assert.equal(problems.filter((line) => line.startsWith('pipelines[1].batch.maxBytes')).length, 1);
+  });
+});
+
+describe('configuration files', () => {
+  it('are refused with the reason when they cannot be read', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'config-'));
+    try {
+      const big = join(directory, 'big.yaml');
+      await writeFile(big, '#'.repeat(1024 * 1024 + 1));
+      for (const [path, pattern] of [
+        [join(directory, 'none.yaml'), /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/],
+        [directory, /cannot be read: it is a directory/],
+        [big, /it has 1048577 bytes; a configuration has at most 1048576/],
+      ] as const) {
+        await assert.rejects(loadConfig(path, {}), (error) => error instanceof ConfigError && pattern.test(error.message));
+      }
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it('in the repository: the example is accepted without setup, has every option, and all but the names are the defaults', async () => {
+    const file = new URL('config/example.yaml', ROOT);
+    const options = effectiveOptions(await loadConfig(file.pathname, {}));
+    const defaults = new Map(
+      effectiveOptions(parse(MINIMAL.replace('topic: events', 'topic: content-events'))).map(({ path, value }) => [path, value]),
+    );
+    const own = ['kafka.brokers', 'service.baseUrl', 'pipelines[0].output.topic', 'pipelines[0].deadLetters.topic'];
+    assert.deepEqual(
+      options.filter(({ path, value }) => defaults.get(path) !== value).map(({ path }) => path),
+      ['kafka.brokers', 'service.baseUrl', 'pipelines[0].output.topic', 'pipelines[0].deadLetters.topic'],
+      `only ${own.join(', ')} may differ from the defaults`,
+    );
+    const text = await readFile(file, 'utf8');
+    for (const { path } of options)
+      assert.match(text, new RegExp(`^ *${path.split('.').at(-1)}:`, 'm'), `${path} is not in the example`);
+  });
+
+  it('in the repository: the demo is accepted with its variables', async () => {
+    const file = new URL('config/demo.yaml', ROOT).pathname;
+    const config = await loadConfig(file, {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      SERVICE_URL: 'http://127.0.0.1:2',
+      SERVICE_API_KEY: 'k',
+    });
+    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 2_000);
+    assert.equal(config.pipelines[0]?.output.topic, 'content-decisions');
+  });
+
+  it('are described by docs/configuration.md as they are (run `node dev/docs/generate.ts` when this fails)', async () => {
+    assert.equal(await readFile(new URL('docs/configuration.md', ROOT), 'utf8'), configurationPage());
+  });
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import type { Environment } from '../../../src/config/interpolate.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { ConfigError } from '../../../src/config/problem.ts';
+import type { Config } from '../../../src/config/schema.ts';
+
+/** The least that a configuration needs, in flow style so that tests can add to it. */
+export const MINIMAL = `
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+pipelines: [{name: posts, source: {topic: events}}]
+`;
+
+export function parse(text: string, env: Environment = {}): Config {
+  return parseConfig(text, env, { file: 'c.yaml', directory: '/nowhere' });
+}
+
+/** What is wrong with a text: `path: message`, in the order reported. */
+export function problemsOf(text: string, env: Environment = {}): string[] {
+  return errorOf(text, env).problems.map(({ path, message }) => `${path}: ${message}`);
+}
+
+export function errorOf(text: string, env: Environment = {}): ConfigError {
+  try {
+    parse(text, env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error;
+  }
+  throw new assert.AssertionError({ message: 'the configuration was accepted' });
+}

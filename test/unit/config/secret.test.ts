@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { format, inspect } from 'node:util';
+import { parseConfig } from '../../../src/config/load.ts';
+import { Secret } from '../../../src/config/secret.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { errorOf, MINIMAL, parse } from './problems-of.ts';
+
+let directory: string;
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'secret-'));
+});
+after(() => rmSync(directory, { recursive: true }));
+
+const withKey = (key: string) => MINIMAL.replace('apiKey: key-1', `apiKey: ${key}`);
+
+describe('a secret', () => {
+  it('is not printed by anything that prints', () => {
+    const secret = Secret.of('hunter2');
+    const lines: string[] = [];
+    createLogger({ level: 'info', format: 'json', sink: { write: (line) => void lines.push(line) } }).info(
+      { secret, nested: { secret } },
+      `${secret}`,
+    );
+    const prints = [
+      String(secret),
+      `${secret}`,
+      `${secret}${1}`,
+      JSON.stringify({ secret }),
+      inspect(secret, { showHidden: true, depth: 9 }),
+      inspect({ nested: [secret] }, { depth: 9, getters: true }),
+      format('%s %o %j', secret, secret, secret),
+      JSON.stringify(structuredClone(secret)),
+      Object.entries(secret).join(),
+      ...lines,
+    ];
+    for (const print of prints) assert.doesNotMatch(print, /hunter2/);
+    assert.equal(secret.reveal(), 'hunter2');
+  });
+
+  it('stays out of the whole configuration when that is printed', () => {
+    const config = parse(withKey('hunter2'));
+    assert.doesNotMatch(inspect(config, { depth: 20, showHidden: true }) + JSON.stringify(config), /hunter2/);
+  });
+
+  it('is refused when empty or with a line break inside', () => {
+    assert.throws(() => Secret.of(' '), /it is empty/);
+    assert.throws(() => Secret.of('a\nb'), /control character/);
+  });
+});
+
+describe('a secret in a file', () => {
+  it('loses one line break at its end, and is read again when the file changes', () => {
+    const path = join(directory, 'rotated');
+    writeFileSync(path, 'first\r\n');
+    const secret = Secret.file(path);
+    assert.equal(secret.reveal(), 'first');
+    writeFileSync(join(directory, 'next'), 'second\n');
+    renameSync(join(directory, 'next'), path);
+    assert.equal(secret.reveal(), 'second');
+  });
+
+  it('keeps its last good value while the file is missing or empty', () => {
+    const path = join(directory, 'flaky');
+    writeFileSync(path, 'good');
+    const secret = Secret.file(path);
+    writeFileSync(path, '');
+    assert.equal(secret.reveal(), 'good');
+    unlinkSync(path);
+    assert.equal(secret.reveal(), 'good');
+    writeFileSync(path, 'better\n');
+    assert.equal(secret.reveal(), 'better');
+  });
+
+  it('is found relative to the configuration file', () => {
+    writeFileSync(join(directory, 'key'), 'from-file\n');
+    const config = parseConfig(withKey('{file: key}'), {}, { file: 'c.yaml', directory });
+    assert.equal(config.service.apiKey.reveal(), 'from-file');
+  });
+});
+
+describe('secrets in a configuration', () => {
+  it('come from the environment', () => {
+    assert.equal(parse(withKey('{env: KEY}'), { KEY: 'k-2' }).service.apiKey.reveal(), 'k-2');
+  });
+
+  for (const [what, key, env, pattern] of [
+    ['a missing variable', '{env: KEY}', {}, /the environment variable KEY is not set/],
+    ['an empty variable', '{env: KEY}', { KEY: '' }, /the environment variable KEY: it is empty/],
+    ['a variable with a line break', '{env: KEY}', { KEY: 'hunter2\nx' }, /line break/],
+    ['a missing file', '{file: /nowhere/key}', {}, /the file \/nowhere\/key: there is no such file/],
+    ['a directory', '{file: /}', {}, /it is a directory/],
+    ['a slip in the key', '{fil: hunter2}', {}, /did you mean file\?/],
+    ['two sources', '{file: hunter2, env: hunter2}', {}, /exactly one of env and file/],
+    ['a number', '12345678', {}, /this secret cannot be used/],
+    ['a list', '[hunter2]', {}, /this secret cannot be used/],
+  ] as const) {
+    it(`are refused for ${what}, without being shown`, () => {
+      const { message } = errorOf(withKey(key), env);
+      assert.match(message, pattern);
+      assert.doesNotMatch(message, /hunter2|12345678/);
+    });
+  }
+
+  it('are not shown when they stand under a wrong name, in an address, or beside a mistake in the YAML', () => {
+    assert.doesNotMatch(errorOf(withKey('k, apikey: hunter2')).message, /hunter2/);
+    assert.doesNotMatch(errorOf(MINIMAL.replace('https://', 'https://user:hunter2@')).message, /hunter2/);
+    assert.doesNotMatch(errorOf(withKey('"hunter2')).message, /hunter2/);
+    assert.doesNotMatch(errorOf(withKey('hunter2: x')).message, /hunter2/);
+  });
+});
