@@ -110,9 +110,9 @@ class RecordParser extends Parser {
 
   finish(): Promise<ServiceError | undefined> {
     return new Promise((resolve) => {
-      // An error in the last record comes as an event, not to the callback.
+      // An error in the last record may come as an event before it comes to the callback.
       this.once('error', (error) => resolve(problemOf(error)));
-      this.end(() => resolve(undefined));
+      this.end((error?: Error | null) => resolve(error ? problemOf(error) : undefined));
     });
   }
 }
