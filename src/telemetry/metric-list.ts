@@ -19,7 +19,7 @@ export const LABELS = {
   reason: 'Why, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, …',
-  outcome: 'How it ended: ok, or the kind of failure.',
+  outcome: 'How it ended: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   code: 'HTTP status, or the kind of failure when there was no answer.',
   stage: 'Stage of a batch: buffer, create, journal, upload, review, download, settle.',
@@ -49,14 +49,14 @@ export const METRICS = {
   },
   events_skipped_total: {
     kind: 'counter',
-    help: 'Source records passed over by configuration or by a forward reset of the group; they get no terminal record.',
+    help: 'Source records passed over by configuration; they get no terminal record.',
     labels: ['pipeline', 'reason'],
   },
   decisions_total: { kind: 'counter', help: 'Decisions published, by their status.', labels: ['pipeline', 'status'] },
   dead_lettered_total: { kind: 'counter', help: 'Source records published as dead letters.', labels: ['pipeline', 'reason'] },
   event_to_decision_seconds: {
     kind: 'histogram',
-    help: "From a source record's timestamp to the commit of its decision.",
+    help: "From the timestamp of a batch's oldest source record to the commit of its decisions.",
     labels: ['pipeline'],
     buckets: STAGE_SECONDS,
   },
@@ -92,6 +92,11 @@ export const METRICS = {
     help: 'Source records that retention removed before they were read. Any increase is an alert.',
     labels: ['pipeline'],
   },
+  reset_skipped_records_total: {
+    kind: 'counter',
+    help: "Source records passed over because somebody set the group's offset forward.",
+    labels: ['pipeline'],
+  },
 
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────
   batches: { kind: 'gauge', help: 'Live batches, by state.', labels: ['pipeline', 'state'] },
@@ -111,8 +116,8 @@ export const METRICS = {
   },
   orphaned_jobs_total: {
     kind: 'counter',
-    help: 'Remote batches created and then abandoned before anything was uploaded.',
-    labels: ['pipeline'],
+    help: 'Creations answered unclearly: the service may hold a batch that nobody knows the id of. Nothing is uploaded to it.',
+    labels: [],
   },
   items_resubmitted_total: {
     kind: 'counter',

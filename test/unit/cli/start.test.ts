@@ -38,6 +38,10 @@ describe('the version of Node', () => {
 });
 
 describe('exit codes', () => {
+  it('are the ones that scripts already rely on', () => {
+    assert.deepEqual(EXIT, { ok: 0, failure: 1, usage: 2, unreachable: 3, refused: 4, interrupted: 130 });
+  });
+
   it('are distinct and all explained', () => {
     const codes = Object.values(EXIT);
     assert.equal(new Set(codes).size, codes.length);
