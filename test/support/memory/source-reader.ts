@@ -42,6 +42,7 @@ export class MemorySourceReader implements SourceReader {
         read.records.filter((record) => record.offset <= range.to),
         next,
       );
+      stop.throwIfAborted();
     }
   }
 
