@@ -1,6 +1,172 @@
-import type { Config } from '../config/schema.ts';
+/** The connector as a process: every pipeline of a configuration, its telemetry, its orderly end. */
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { connectKafka, type KafkaConnection } from '../kafka/index.ts';
+import { RefusedError } from '../pipeline/errors.ts';
+import { MemoryBudget } from '../pipeline/memory-budget.ts';
+import { Supervisor } from '../pipeline/supervisor.ts';
+import { reviewKind } from '../review/index.ts';
+import { ContentReviewClient } from '../service/client.ts';
+import { Health } from '../telemetry/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { PromMetrics } from '../telemetry/metrics.ts';
+import { enginePipeline } from './pipeline-options.ts';
+import { systemClock, systemRandom } from './system.ts';
+import { VERSION } from './version.ts';
 
-/** Runs every pipeline until a signal comes. Resolves to the exit code. */
-export async function runConnector(config: Config): Promise<number> {
-  throw new Error(`not built yet: ${config.pipelines.length} pipelines`);
+/** How a run ended; the CLI turns it into an exit code. */
+export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
+
+const STUCK_AFTER_MS = 60_000;
+/** Of the shutdown's time, kept for what comes after the transactions in hand. */
+const CLOSING_MS = 500;
+
+/**
+ * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.
+ */
+export async function runConnector(config: Config, interrupted: Promise<unknown>): Promise<RunOutcome> {
+  const logger = createLogger({ level: config.log.level });
+  const metrics = new PromMetrics({ version: VERSION });
+  const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
+  const budget = new MemoryBudget(config.memory.budgetBytes);
+  metrics.set('memory_budget_bytes', {}, budget.totalBytes);
+
+  const kafka = connectKafka({ brokers: config.kafka.brokers, clientId: config.kafka.clientId }, logger);
+  const service = serviceClient(config, metrics);
+  const refused = Promise.withResolvers<Error>();
+  const supervisors = config.pipelines.map((pipeline) =>
+    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, onRefused: refused.resolve }),
+  );
+  let server: TelemetryServer | undefined;
+  let outcome: RunOutcome = 'ok';
+  try {
+    if (config.http.enabled) {
+      server = await startTelemetryServer({ host: config.http.host, port: config.http.port, metrics, health, logger });
+      logger.info({ url: server.url }, 'metrics and health');
+    }
+    const started = Promise.all(supervisors.map((supervisor) => supervisor.start())).then(() => undefined);
+    // A start that fails after the signal came is nobody's business any more.
+    started.catch(() => undefined);
+    const stopped = interrupted.then(() => 'stop' as const);
+    const first = await Promise.race([started, stopped, refused.promise]);
+    if (first === undefined) logger.info({ pipelines: config.pipelines.map(({ name }) => name), version: VERSION }, 'running');
+    const last = first ?? (await Promise.race([stopped, refused.promise]));
+    if (last instanceof Error) throw last;
+    logger.info({}, 'stopping: finishing the transactions in hand');
+  } catch (error) {
+    outcome = error instanceof RefusedError ? 'refused' : server === undefined && config.http.enabled ? 'failure' : 'unreachable';
+    logger.error(
+      { error: error instanceof Error ? error.message : String(error) },
+      outcome === 'refused' ? 'refuses to run' : 'cannot start',
+    );
+  }
+  await stop(config, supervisors, service, kafka, server, logger);
+  if (outcome === 'ok') logger.info({}, 'stopped');
+  return outcome;
+}
+
+function serviceClient(config: Config, metrics: PromMetrics): ContentReviewClient {
+  const { service } = config;
+  return new ContentReviewClient({
+    baseUrl: service.baseUrl,
+    apiKey: async () => service.apiKey.reveal(),
+    clock: systemClock,
+    random: systemRandom,
+    connectTimeoutMs: service.timeouts.connectMs,
+    headersTimeoutMs: service.timeouts.headersMs,
+    bodyTimeoutMs: service.timeouts.bodyMs,
+    retry: { maxRetries: service.retry.attempts - 1, baseMs: service.retry.baseMs, capMs: service.retry.capMs },
+    maxConcurrentRequests: service.concurrency.requests,
+    maxConcurrentTransfers: service.concurrency.transfers,
+    observer: {
+      request: (operation, code, seconds) => {
+        metrics.count('http_requests_total', { operation, code });
+        metrics.observe('http_request_duration_seconds', { operation }, seconds);
+      },
+      retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
+      orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
+    },
+  });
+}
+
+function supervise(parts: {
+  config: Config;
+  pipeline: PipelineConfig;
+  kafka: KafkaConnection;
+  service: ContentReviewClient;
+  logger: Logger;
+  metrics: PromMetrics;
+  health: Health;
+  budget: MemoryBudget;
+  onRefused: (error: Error) => void;
+}): Supervisor {
+  const { config, pipeline, kafka, service, metrics, health, budget } = parts;
+  const logger = parts.logger.child({ pipeline: pipeline.name });
+  const { source, journal, output, kafka: tuning } = pipeline;
+  const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
+  const kind = reviewKind(
+    {
+      topic: source.topic,
+      content: source.mapping.content,
+      type: source.mapping.type,
+      metadata: source.mapping.metadata,
+      expected: source.mapping.expectedResult,
+      ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
+      headers: output.headers,
+      nullValues: source.nullValues,
+      maxContentBytes: source.maxContentBytes,
+      referenceColumn: pipeline.batch.referenceColumn,
+      includeContent: output.includeContent,
+      onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),
+    },
+    service,
+  );
+  return new Supervisor(
+    {
+      group: kafka.group({
+        ...topics,
+        sessionTimeoutMs: tuning.sessionTimeoutMs,
+        heartbeatMs: tuning.heartbeatMs,
+        metadataMaxAgeMs: tuning.metadataMaxAgeMs,
+        maxWaitMs: tuning.maxWaitMs,
+        maxBytes: tuning.fetchMaxBytes,
+      }),
+      producers: kafka.producers({ ...topics, transactionTimeoutMs: tuning.transactionTimeoutMs }),
+      admin: kafka.admin,
+      reader: kafka.sourceReader({ topic: source.topic }),
+      kind,
+      clock: systemClock,
+      random: systemRandom,
+      metrics,
+      logger,
+      health,
+    },
+    enginePipeline(config, pipeline),
+    budget,
+    parts.onRefused,
+  );
+}
+
+/** Within the configured time, whatever hangs. */
+async function stop(
+  config: Config,
+  supervisors: readonly Supervisor[],
+  service: ContentReviewClient,
+  kafka: KafkaConnection,
+  server: TelemetryServer | undefined,
+  logger: Logger,
+): Promise<void> {
+  const closeAll = async () => {
+    await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
+    await Promise.allSettled([service.close(), kafka.close()]);
+  };
+  const late = Symbol('late');
+  const ended = await Promise.race([
+    closeAll(),
+    systemClock.sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS)).then(() => late),
+  ]);
+  if (ended === late)
+    logger.warn({ timeoutMs: config.shutdown.timeoutMs }, 'not everything ended in time; the next owner picks it up');
+  await server?.close();
 }

@@ -3,7 +3,6 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/problem.ts';
 import { redactText } from '../telemetry/redact.ts';
 import { checkCommand } from './commands/check.ts';
-import { demoCommand } from './commands/demo.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
@@ -44,7 +43,7 @@ Start here:
 
 ${exitCodeTable()}`,
     );
-  const commands = [runCommand, checkCommand, sandboxCommand, demoCommand].map((create) => create(io, finish));
+  const commands = [runCommand, checkCommand, sandboxCommand].map((create) => create(io, finish));
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands]) {
     command.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });

@@ -188,7 +188,7 @@ export class Supervisor {
   }
 
   #publish(): void {
-    const { metrics, clock, health } = this.#ports;
+    const { metrics, health } = this.#ports;
     const labels = { pipeline: this.#options.name };
     const reports = [...this.#slots.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker.report()]));
     const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
@@ -211,8 +211,9 @@ export class Supervisor {
       labels,
       sum((report) => Number(report.owner)),
     );
-    const oldestMs = Math.min(clock.now(), ...reports.map((report) => report.oldestEventMs));
-    metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestMs / 1000);
+    const oldestMs = Math.min(...reports.map((report) => report.oldestEventMs));
+    if (oldestMs === Number.POSITIVE_INFINITY) metrics.remove('oldest_unsettled_timestamp_seconds', labels);
+    else metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestMs / 1000);
     for (const state of ['uploading', 'reviewing', 'settling', 'retrying'] as const) {
       metrics.set(
         'batches',

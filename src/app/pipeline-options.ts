@@ -1,0 +1,71 @@
+/** From the configuration of a pipeline to what the engine takes. */
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { PipelineOptions } from '../pipeline/options.ts';
+
+/** Rows of one settling transaction, and the bytes that end a chunk earlier: measured, see docs/adr/0005. */
+const CHUNK = { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 };
+/** Encoded offsets of one job: far below Kafka's 1 MB message. */
+const MAX_OFFSET_BYTES = 256 * 1024;
+const MAX_BATCHES_PER_JOB = 64;
+const DOWNLOADS_BEFORE_ROWS_ARE_MISSING = 3;
+const TYPE_PAUSE_MS = 60_000;
+const AUTH_PAUSE_MS = 15_000;
+const UPLOAD_DRAIN_MS = 60_000;
+const RESET_CONFIRM_MS = 2_000;
+const CLAIMS_AT_A_TIME = 8;
+
+export function enginePipeline(config: Config, pipeline: PipelineConfig): PipelineOptions {
+  const { review, kafka } = pipeline;
+  return {
+    name: pipeline.name,
+    source: {
+      topic: pipeline.source.topic,
+      group: pipeline.source.group,
+      startFrom: pipeline.source.startFrom,
+      maxSpan: pipeline.source.maxSpan,
+    },
+    journal: {
+      topic: pipeline.journal.topic,
+      partitions: pipeline.journal.partitions,
+      replicationFactor: pipeline.journal.replicationFactor,
+    },
+    output: { topic: pipeline.output.topic },
+    deadLetters: { topic: pipeline.deadLetters.topic },
+    batch: {
+      maxRows: pipeline.batch.maxRows,
+      maxBytes: pipeline.batch.maxBytes,
+      maxAgeMs: pipeline.batch.maxAgeMs,
+      maxOffsetBytes: MAX_OFFSET_BYTES,
+    },
+    chunk: CHUNK,
+    retry: {
+      attempts: review.attempts,
+      maxBatchesPerJob: MAX_BATCHES_PER_JOB,
+      errorRowAttempts: review.errorRows === 'retry' ? review.errorRowAttempts : 1,
+      downloads: DOWNLOADS_BEFORE_ROWS_ARE_MISSING,
+    },
+    review: {
+      pollInitialMs: review.poll.initialMs,
+      pollMaxMs: review.poll.maxMs,
+      maxReviewMs: review.maxReviewTimeMs,
+      onTimeout: review.onTimeout,
+      uploadGraceMs: review.uploadGraceMs,
+      missingGraceMs: review.missingGraceMs,
+      typePauseMs: TYPE_PAUSE_MS,
+      authPauseMs: AUTH_PAUSE_MS,
+    },
+    timing: {
+      sessionTimeoutMs: kafka.sessionTimeoutMs,
+      progressIntervalMs: kafka.progressIntervalMs,
+      probeIntervalMs: kafka.probeIntervalMs,
+      uploadDrainMs: UPLOAD_DRAIN_MS,
+      resetConfirmMs: RESET_CONFIRM_MS,
+    },
+    concurrency: {
+      uploads: config.service.concurrency.transfers,
+      polls: config.service.concurrency.requests,
+      downloads: config.service.concurrency.transfers,
+      claims: CLAIMS_AT_A_TIME,
+    },
+  };
+}

@@ -1,0 +1,4 @@
+import { readFileSync } from 'node:fs';
+
+/** The connector's version, as package.json (beside src and dist alike) has it. */
+export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;

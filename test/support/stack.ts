@@ -1,0 +1,196 @@
+/**
+ * The whole product as real processes, for tests that run it, kill it and judge it: topics on a real broker, the sandbox,
+ * and any number of connector replicas.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { type Kept, spawnKept } from '../../dev/process/kept.ts';
+import { type TestKafka, uniqueName } from './kafka.ts';
+
+const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
+const API_KEY = 'stack-key';
+
+export interface StackOptions {
+  /** Of the source topic. */
+  readonly partitions: number;
+  /** Merged into the pipeline's configuration, two levels deep. */
+  readonly pipeline?: Readonly<Record<string, unknown>>;
+  /** Merged into the configuration, two levels deep. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** The sandbox's policy. */
+  readonly policy?: Readonly<Record<string, unknown>>;
+}
+
+export interface StackTopics {
+  readonly source: string;
+  readonly decisions: string;
+  readonly deadLetters: string;
+  readonly journal: string;
+}
+
+export class Replica {
+  readonly name: string;
+  readonly process: Kept;
+  readonly lines: string[];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(name: string, kept: Kept, lines: string[], waiting: Set<() => void>) {
+    this.name = name;
+    this.process = kept;
+    this.lines = lines;
+    this.#waiting = waiting;
+  }
+
+  /** Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first. */
+  async logged(message: string): Promise<Record<string, unknown>> {
+    for (let at = 0; ; ) {
+      for (; at < this.lines.length; at++) {
+        const line = parse(this.lines[at] as string);
+        if (line?.msg === message) return line;
+      }
+      const more = Promise.withResolvers<void>();
+      this.#waiting.add(more.resolve);
+      const ended = this.process.exited.then(() => 'ended' as const);
+      const first = await Promise.race([more.promise, ended]);
+      this.#waiting.delete(more.resolve);
+      if (first === 'ended' && at === this.lines.length) {
+        throw new Error(`${this.name} ended before it logged ${JSON.stringify(message)}:\n${this.lines.slice(-20).join('\n')}`);
+      }
+    }
+  }
+
+  /** Address of /metrics, /livez and /readyz. */
+  async url(): Promise<string> {
+    return String((await this.logged('metrics and health')).url);
+  }
+
+  /** The sum of a metric's series whose labels match. */
+  async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    const text = await (await fetch(`${await this.url()}/metrics`)).text();
+    let sum = 0;
+    for (const line of text.split('\n')) {
+      if (!line.startsWith(`content_review_${name}{`) && !line.startsWith(`content_review_${name} `)) continue;
+      if (Object.entries(labels).every(([label, value]) => line.includes(`${label}="${value}"`)))
+        sum += Number(line.split(' ').at(-1));
+    }
+    return sum;
+  }
+}
+
+export class Stack {
+  readonly topics: StackTopics;
+  readonly group: string;
+  readonly sandboxUrl: string;
+  readonly sandbox: Kept;
+  readonly configFile: string;
+  readonly replicas: Replica[] = [];
+
+  constructor(topics: StackTopics, group: string, sandboxUrl: string, sandbox: Kept, configFile: string) {
+    this.topics = topics;
+    this.group = group;
+    this.sandboxUrl = sandboxUrl;
+    this.sandbox = sandbox;
+    this.configFile = configFile;
+  }
+
+  async startReplica(env: Readonly<Record<string, string>> = {}): Promise<Replica> {
+    const lines: string[] = [];
+    const waiting = new Set<() => void>();
+    const name = `replica-${this.replicas.length + 1}`;
+    const kept = await spawnKept({
+      command: process.execPath,
+      args: [CLI, 'run', '--config', this.configFile],
+      env: { ...process.env, LOG_FORMAT: 'json', ...env },
+      onLine: (line) => {
+        lines.push(line);
+        for (const wake of [...waiting]) wake();
+      },
+    });
+    const replica = new Replica(name, kept, lines, waiting);
+    this.replicas.push(replica);
+    return replica;
+  }
+
+  /** Ends every process. */
+  async stop(): Promise<void> {
+    await Promise.all(this.replicas.map(({ process: kept }) => kept.stop(0)));
+    await this.sandbox.stop(0);
+  }
+}
+
+/** Creates the topics and starts the sandbox; `directory` holds its data and the configuration. */
+export async function startStack(kafka: TestKafka, directory: string, options: StackOptions): Promise<Stack> {
+  const [source, decisions, deadLetters] = await Promise.all([
+    kafka.createTopic('content', { partitions: options.partitions }),
+    kafka.createTopic('decisions', { partitions: 3 }),
+    kafka.createTopic('dead-letters'),
+  ]);
+  const topics = { source, decisions, deadLetters, journal: uniqueName('journal') };
+  const group = uniqueName('group');
+  const { sandbox, url } = await startSandboxProcess(directory, options.policy ?? {});
+  const configFile = path.join(directory, 'connector.yaml');
+  const pipeline = {
+    name: 'reviews',
+    source: { topic: topics.source, group },
+    journal: { topic: topics.journal },
+    output: { topic: topics.decisions },
+    deadLetters: { topic: topics.deadLetters },
+  };
+  const config = {
+    kafka: { brokers: kafka.brokers },
+    service: { baseUrl: url, apiKey: API_KEY },
+    http: { port: 0 },
+    pipelines: [merge(pipeline, options.pipeline ?? {})],
+  };
+  writeFileSync(configFile, stringify(merge(config, options.config ?? {})));
+  return new Stack(topics, group, url, sandbox, configFile);
+}
+
+async function startSandboxProcess(
+  directory: string,
+  policy: Readonly<Record<string, unknown>>,
+): Promise<{ sandbox: Kept; url: string }> {
+  const data = path.join(directory, 'sandbox');
+  mkdirSync(data);
+  const policyFile = path.join(directory, 'policy.yaml');
+  writeFileSync(policyFile, stringify(policy));
+  const listening = Promise.withResolvers<string>();
+  const lines: string[] = [];
+  const sandbox = await spawnKept({
+    command: process.execPath,
+    args: [CLI, 'sandbox', '--port', '0', '--policy', policyFile, '--data', data, '--api-key', API_KEY],
+    onLine: (line) => {
+      lines.push(line);
+      const url = /listening on (\S+)/.exec(line)?.[1];
+      if (url !== undefined) listening.resolve(url);
+    },
+  });
+  void sandbox.exited.then(() => listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)));
+  return { sandbox, url: await listening.promise };
+}
+
+function merge(
+  base: Readonly<Record<string, unknown>>,
+  changes: Readonly<Record<string, unknown>>,
+  depth = 2,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(changes)) {
+    const below = merged[key];
+    const both = depth > 0 && isObject(value) && isObject(below);
+    merged[key] = both ? merge(below, value, depth - 1) : value;
+  }
+  return merged;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
