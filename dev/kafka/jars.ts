@@ -43,9 +43,12 @@ export class JarsUnavailable extends Error {
  * @throws JarsUnavailable when they are not in the cache and Maven is not there; Error when what Maven brings is not what
  * `jars.sha256` says.
  */
-export async function ensureJars(onProgress: (message: string) => void = () => undefined): Promise<string> {
+export async function ensureJars(
+  onProgress: (message: string) => void = () => undefined,
+  manifestFile: string = MANIFEST,
+): Promise<string> {
   const cache = await jarCache();
-  const manifest = parseManifest(await readFile(MANIFEST, 'utf8'));
+  const manifest = parseManifest(await readFile(manifestFile, 'utf8'));
   let reason = 'once';
   if (existsSync(cache)) {
     const wrong = await differences(cache, manifest);
