@@ -1,4 +1,5 @@
 /** Questions to the cluster outside the data path (ClusterAdmin). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { ClusterAdmin, CommittedOffset, PartitionRange, TopicDescription, TopicSpec } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -13,15 +14,25 @@ const CLOSE_GRACE_MS = 500;
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
 const PARTITION_COUNT_MAX_AGE_MS = 5 * 60_000;
 
+/** How often a topic just created is looked for, until every broker's metadata has it. */
+const VISIBLE_POLL_MS = 50;
+
+interface Connection {
+  readonly client: Client;
+  readonly admin: Admin;
+  readonly ready: Promise<void>;
+}
+
 export class KafkaAdmin implements ClusterAdmin {
-  readonly #client: Client;
-  readonly #admin: Admin;
-  #connected: Promise<void> | undefined;
+  readonly #connect: ConnectOptions;
+  readonly #logger: Logger;
+  #connection: Connection | undefined;
+  #closed = false;
   readonly #counts = new Map<string, { readonly count: Promise<number>; readonly untilMs: number }>();
 
   constructor(connect: ConnectOptions, logger: Logger) {
-    this.#client = new Client(connect, logger, RETRY);
-    this.#admin = this.#client.kafka.admin();
+    this.#connect = connect;
+    this.#logger = logger;
   }
 
   async brokerCount(): Promise<number> {
@@ -52,20 +63,29 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async createTopic(topic: string, spec: TopicSpec): Promise<void> {
-    await this.#ask(`create topic ${topic}`, (admin) =>
-      admin.createTopics({
-        waitForLeaders: true,
+    await this.#ask(`create topic ${topic}`, async (admin) => {
+      const deadlineMs = Date.now() + CREATE_TIMEOUT_MS;
+      const settings = [...spec.settings].map(([name, value]) => ({ name, value }));
+      const { partitions: numPartitions, replicationFactor } = spec;
+      // kafkajs's own wait for leaders fails when metadata lag behind the creation.
+      await admin.createTopics({
+        waitForLeaders: false,
         timeout: CREATE_TIMEOUT_MS,
-        topics: [
-          {
-            topic,
-            numPartitions: spec.partitions,
-            replicationFactor: spec.replicationFactor,
-            configEntries: [...spec.settings].map(([name, value]) => ({ name, value })),
+        topics: [{ topic, numPartitions, replicationFactor, configEntries: settings }],
+      });
+      for (;;) {
+        const missing = await admin.fetchTopicMetadata({ topics: [topic] }).then(
+          ({ topics }) => topics[0]?.partitions.every(({ leader }) => leader >= 0) !== true,
+          (error: unknown) => {
+            if (protocolErrorOf(error) !== 'UNKNOWN_TOPIC_OR_PARTITION' || Date.now() > deadlineMs) throw error;
+            return true;
           },
-        ],
-      }),
-    );
+        );
+        if (!missing) return;
+        if (Date.now() > deadlineMs) throw new Error(`it has no leaders after ${CREATE_TIMEOUT_MS} ms`);
+        await sleep(VISIBLE_POLL_MS);
+      }
+    });
   }
 
   async ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
@@ -104,22 +124,37 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async close(): Promise<void> {
-    await this.#client.close(() => this.#admin.disconnect(), CLOSE_GRACE_MS);
+    this.#closed = true;
+    await this.#disconnect(this.#connection);
   }
 
   async #ask<T>(what: string, question: (admin: Admin) => Promise<T>): Promise<T> {
+    let connection: Connection | undefined;
     try {
-      this.#connected ??= this.#admin.connect();
-      await this.#connected;
+      connection = this.#connected();
+      await connection.ready;
+      return await question(connection.admin);
     } catch (error) {
-      this.#connected = undefined;
+      // A kafkajs client asks about every topic it ever heard of, and fails for all when one of them is gone: begin afresh.
+      void this.#disconnect(connection);
       throw new Error(`cannot ${what}: ${explain(error)}`, { cause: error });
     }
-    try {
-      return await question(this.#admin);
-    } catch (error) {
-      throw new Error(`cannot ${what}: ${explain(error)}`, { cause: error });
+  }
+
+  #connected(): Connection {
+    if (this.#closed) throw new Error('the connection is closed');
+    if (this.#connection === undefined) {
+      const client = new Client(this.#connect, this.#logger, RETRY);
+      const admin = client.kafka.admin();
+      this.#connection = { client, admin, ready: admin.connect() };
     }
+    return this.#connection;
+  }
+
+  async #disconnect(connection: Connection | undefined): Promise<void> {
+    if (connection === undefined) return;
+    if (this.#connection === connection) this.#connection = undefined;
+    await connection.client.close(() => connection.admin.disconnect(), CLOSE_GRACE_MS);
   }
 }
 

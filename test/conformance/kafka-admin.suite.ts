@@ -1,0 +1,71 @@
+/** What every ClusterAdmin does. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { type KafkaWorld, numbered, type WorldFactory } from './kafka-world.ts';
+
+export function clusterAdminSuite(implementation: string, createWorld: WorldFactory): void {
+  describe(`ClusterAdmin: ${implementation}`, () => {
+    let world: KafkaWorld;
+    beforeEach(async () => {
+      world = await createWorld({ sourcePartitions: 3, shards: 2 });
+    });
+    afterEach(() => world.close());
+
+    it('describes a topic by its partitions, replicas and effective settings', async () => {
+      const journal = await world.settle(world.admin.describeTopic(world.topics.journal));
+      assert.equal(journal?.partitions, 2);
+      assert.equal(journal?.replicationFactor, 1);
+      assert.equal(journal?.settings.get('cleanup.policy'), 'compact');
+    });
+
+    it('says undefined for a topic that does not exist', async () => {
+      assert.equal(await world.settle(world.admin.describeTopic('no-such-topic')), undefined);
+    });
+
+    it('creates a topic with its settings, and does not mind that it exists already', async () => {
+      const topic = `${world.topics.output}-made`;
+      const settings = new Map([['cleanup.policy', 'compact']]);
+      await world.settle(world.admin.createTopic(topic, { partitions: 4, replicationFactor: 1, settings }));
+      await world.settle(world.admin.createTopic(topic, { partitions: 9, replicationFactor: 1, settings }));
+      const made = await world.settle(world.admin.describeTopic(topic));
+      assert.equal(made?.partitions, 4);
+      assert.equal(made?.settings.get('cleanup.policy'), 'compact');
+    });
+
+    it('counts the brokers', async () => {
+      assert.ok((await world.settle(world.admin.brokerCount())) >= 1);
+    });
+
+    it('tells the range of each partition asked for, after records were deleted too', async () => {
+      await world.settle(world.produce(world.topics.source, 1, numbered(0, 5)));
+      await world.settle(world.deleteRecordsBefore(world.topics.source, 1, 2));
+      const ranges = await world.settle(world.admin.ranges(world.topics.source, [0, 1]));
+      assert.deepEqual(
+        [...ranges],
+        [
+          [0, { start: 0, end: 0 }],
+          [1, { start: 2, end: 5 }],
+        ],
+      );
+    });
+
+    it('rejects for a partition that does not exist, naming it', async () => {
+      await assert.rejects(world.settle(world.admin.ranges(world.topics.source, [7])), /7/);
+    });
+
+    it('rejects for a topic that does not exist, naming it', async () => {
+      await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
+    });
+
+    it('tells what the group has committed, with its metadata, and null where it has nothing', async () => {
+      const producer = world.producers().open(0);
+      const offsets = [{ partition: 2, offset: 17, metadata: 'v1:3' }];
+      await world.settle(producer.commit({ journal: [{ key: 'progress', value: '{}' }], offsets }));
+      const { group, source } = world.topics;
+      await world.settle(producer.commit({ journal: [{ key: 'progress', value: '{}' }] }));
+      const committed = await world.settle(world.admin.committed(group, source, [0, 2]));
+      assert.deepEqual(committed.get(0), { offset: null, metadata: '' });
+      assert.deepEqual(committed.get(2), { offset: 17, metadata: 'v1:3' });
+    });
+  });
+}

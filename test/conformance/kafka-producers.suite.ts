@@ -1,0 +1,149 @@
+/** What every ShardProducers does: transactions that are seen whole or not at all, and one owner per shard. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { TransactionError } from '../../src/core/ports/kafka.ts';
+import type { KafkaWorld, WorldFactory } from './kafka-world.ts';
+
+export function shardProducersSuite(implementation: string, createWorld: WorldFactory): void {
+  describe(`ShardProducers: ${implementation}`, () => {
+    let world: KafkaWorld;
+    beforeEach(async () => {
+      world = await createWorld({ sourcePartitions: 2, shards: 2 });
+    });
+    afterEach(() => world.close());
+
+    it('commits journal, outputs and offsets together, and tells the offset of the first journal record', async () => {
+      const producer = world.producers().open(1);
+      const first = await world.settle(producer.commit({ journal: [{ key: 'owner', value: 'me' }] }));
+      assert.equal(first.journalOffset, 0);
+      const second = await world.settle(
+        producer.commit({
+          journal: [
+            { key: 'job/1', value: 'a' },
+            { key: 'job/0', value: null },
+          ],
+          outputs: [{ topic: world.topics.output, records: [{ key: 'k', value: 'decision', headers: { h: 'x' } }] }],
+          offsets: [{ partition: 1, offset: 5, metadata: 'v1:1' }],
+        }),
+      );
+      assert.ok(second.journalOffset > first.journalOffset);
+      const journal = await world.settle(world.readAll(world.topics.journal));
+      assert.deepEqual(
+        journal.map((record) => [record.partition, record.key?.toString(), record.value?.toString() ?? null]),
+        [
+          [1, 'owner', 'me'],
+          [1, 'job/1', 'a'],
+          [1, 'job/0', null],
+        ],
+      );
+      assert.equal(journal[1]?.offset, second.journalOffset);
+      const [decision] = await world.settle(world.readAll(world.topics.output));
+      assert.equal(decision?.value?.toString(), 'decision');
+      assert.equal(decision?.headers.h?.toString(), 'x');
+    });
+
+    it('runs many transactions one right after another', async () => {
+      const producer = world.producers().open(0);
+      for (let n = 0; n < 20; n++) {
+        const offsets = [{ partition: 0, offset: n, metadata: '' }];
+        await world.settle(producer.commit({ journal: [{ key: `k${n}`, value: 'x' }], offsets }));
+      }
+      assert.equal((await world.settle(world.readAll(world.topics.journal))).length, 20);
+    });
+
+    it('fences the earlier owner with the first commit of the later one, and not before', async () => {
+      const earlier = world.producers().open(0);
+      await world.settle(earlier.commit({ journal: [{ key: 'owner', value: 'earlier' }] }));
+      const later = world.producers().open(0);
+      await world.settle(earlier.commit({ journal: [{ key: 'a', value: 'still mine' }] }));
+      await world.settle(later.commit({ journal: [{ key: 'owner', value: 'later' }] }));
+      const late = earlier.commit({
+        journal: [{ key: 'b', value: 'lost' }],
+        offsets: [{ partition: 0, offset: 99, metadata: 'stale' }],
+      });
+      await assert.rejects(world.settle(late), (error) => error instanceof TransactionError && error.failure === 'fenced');
+      const values = (await world.settle(world.readAll(world.topics.journal))).map(({ value }) => value?.toString());
+      assert.deepEqual(values, ['earlier', 'still mine', 'later']);
+      const committed = await world.settle(world.admin.committed(world.topics.group, world.topics.source, [0]));
+      assert.equal(committed.get(0)?.offset, null);
+    });
+
+    it('does not fence the owner of another shard', async () => {
+      const zero = world.producers().open(0);
+      const one = world.producers().open(1);
+      await world.settle(zero.commit({ journal: [{ key: 'a', value: '1' }] }));
+      await world.settle(one.commit({ journal: [{ key: 'a', value: '2' }] }));
+      await world.settle(zero.commit({ journal: [{ key: 'a', value: '3' }] }));
+    });
+
+    it('cannot be used after a failure', async () => {
+      const earlier = world.producers().open(0);
+      await world.settle(earlier.commit({ journal: [{ key: 'a', value: '1' }] }));
+      await world.settle(
+        world
+          .producers()
+          .open(0)
+          .commit({ journal: [{ key: 'a', value: '2' }] }),
+      );
+      await assert.rejects(world.settle(earlier.commit({ journal: [{ key: 'a', value: '3' }] })), TransactionError);
+      await assert.rejects(world.settle(earlier.commit({ journal: [{ key: 'a', value: '4' }] })), TransactionError);
+      await world.settle(earlier.close());
+      await world.settle(earlier.close());
+    });
+
+    it('refuses what the brokers will never take as rejected, and publishes nothing of it', async () => {
+      const producer = world.producers().open(0);
+      const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
+      const attempt = producer.commit({
+        journal: [{ key: 'a', value: '1' }],
+        outputs: [{ topic: world.topics.output, records: [{ key: 'small', value: 'x' }, huge] }],
+      });
+      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'rejected');
+      // The next owner's fence aborts what was left open.
+      await world.settle(
+        world
+          .producers()
+          .open(0)
+          .commit({ journal: [{ key: 'b', value: '2' }] }),
+      );
+      assert.deepEqual(await world.settle(world.readAll(world.topics.output)), []);
+      const journal = await world.settle(world.readAll(world.topics.journal));
+      assert.deepEqual(
+        journal.map(({ key }) => key?.toString()),
+        ['b'],
+      );
+    });
+
+    it('takes more in one transaction than one request may carry', async () => {
+      const producer = world.producers().open(0);
+      const records = Array.from({ length: 30 }, (_, n) => ({ key: 'same', value: Buffer.alloc(100_000, n) }));
+      const journal = Array.from({ length: 20 }, (_, n) => ({ key: `j${n}`, value: 'x'.repeat(100_000) }));
+      const [head, ...tail] = journal;
+      assert.ok(head);
+      await world.settle(producer.commit({ journal: [head, ...tail], outputs: [{ topic: world.topics.output, records }] }));
+      const output = await world.settle(world.readAll(world.topics.output));
+      assert.deepEqual(
+        output.map(({ value }) => value?.[0]),
+        records.map((_, n) => n),
+      );
+      assert.equal((await world.settle(world.readAll(world.topics.journal))).length, 20);
+    });
+
+    it('keeps records of one key in one partition, in order', async () => {
+      const producer = world.producers().open(0);
+      const records = Array.from({ length: 60 }, (_, n) => ({ key: `key-${n % 7}`, value: String(n) }));
+      await world.settle(
+        producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: world.topics.output, records }] }),
+      );
+      const output = await world.settle(world.readAll(world.topics.output));
+      for (let key = 0; key < 7; key++) {
+        const own = output.filter((record) => record.key?.toString() === `key-${key}`);
+        assert.equal(new Set(own.map(({ partition }) => partition)).size, 1);
+        assert.deepEqual(
+          own.map(({ value }) => Number(value)),
+          records.filter((record) => record.key === `key-${key}`).map(({ value }) => Number(value)),
+        );
+      }
+    });
+  });
+}
