@@ -62,6 +62,8 @@ export interface BatchSummary {
   /** ISO 8601. */
   readonly created: string;
   readonly uploaded: string | null;
+  /** When results (or the failure) were there; ISO 8601, null before. */
+  readonly finished: string | null;
   /** The scripted fault of its review. */
   readonly fault: string | null;
   /** Why it went to ERROR. */
@@ -77,6 +79,7 @@ export function summaryOf(batch: ReturnType<BatchStore['all']>[number]): BatchSu
     error_rows: batch.errorRows,
     created: new Date(batch.createdMs).toISOString(),
     uploaded: batch.uploadedMs === null ? null : new Date(batch.uploadedMs).toISOString(),
+    finished: batch.finishedMs === null ? null : new Date(batch.finishedMs).toISOString(),
     fault: batch.fault?.action ?? null,
     problem: batch.problem,
   };

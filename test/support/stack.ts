@@ -14,6 +14,8 @@ const API_KEY = 'stack-key';
 export interface StackOptions {
   /** Of the source topic. */
   readonly partitions: number;
+  /** Of the topic of decisions; default 3. */
+  readonly decisionPartitions?: number;
   /** Merged into the pipeline's configuration, two levels deep. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
   /** Merged into the configuration, two levels deep. */
@@ -29,6 +31,8 @@ export interface StackTopics {
   readonly journal: string;
 }
 
+export type LogLine = Readonly<Record<string, unknown>>;
+
 export class Replica {
   readonly name: string;
   readonly process: Kept;
@@ -42,12 +46,18 @@ export class Replica {
     this.#waiting = waiting;
   }
 
-  /** Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first. */
-  async logged(message: string): Promise<Record<string, unknown>> {
-    for (let at = 0; ; ) {
+  /**
+   * Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first.
+   * @param from number of the line to begin with: `lines.length` asks for one to come.
+   */
+  async logged(
+    message: string,
+    { from = 0, where = () => true }: { readonly from?: number; readonly where?: (line: LogLine) => boolean } = {},
+  ): Promise<LogLine> {
+    for (let at = from; ; ) {
       for (; at < this.lines.length; at++) {
-        const line = parse(this.lines[at] as string);
-        if (line?.msg === message) return line;
+        const line = parseLogLine(this.lines[at] as string);
+        if (line?.msg === message && where(line)) return line;
       }
       const more = Promise.withResolvers<void>();
       this.#waiting.add(more.resolve);
@@ -123,7 +133,7 @@ export class Stack {
 export async function startStack(kafka: TestKafka, directory: string, options: StackOptions): Promise<Stack> {
   const [source, decisions, deadLetters] = await Promise.all([
     kafka.createTopic('content', { partitions: options.partitions }),
-    kafka.createTopic('decisions', { partitions: 3 }),
+    kafka.createTopic('decisions', { partitions: options.decisionPartitions ?? 3 }),
     kafka.createTopic('dead-letters'),
   ]);
   const topics = { source, decisions, deadLetters, journal: uniqueName('journal') };
@@ -187,9 +197,10 @@ function merge(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parse(line: string): Record<string, unknown> | undefined {
+/** undefined for a line that is not JSON, such as Node's own warnings. */
+export function parseLogLine(line: string): LogLine | undefined {
   try {
-    return JSON.parse(line) as Record<string, unknown>;
+    return JSON.parse(line) as LogLine;
   } catch {
     return undefined;
   }

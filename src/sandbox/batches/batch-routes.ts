@@ -7,8 +7,8 @@ import { apiError, jsonAnswer, type Plan, Refusal } from '../http/answer.ts';
 import type { Authorize } from '../http/bearer.ts';
 import { type Exchange, type RouteGroup, readJson, requireMethod } from '../http/exchange.ts';
 import type { Policy } from '../policy/schema.ts';
-import { presign } from '../storage/presign.ts';
 import { fileName, RESULTS_PATH, UPLOADS_PATH } from '../storage/paths.ts';
+import { presign } from '../storage/presign.ts';
 import { type Batch, type BatchStore, countsOf } from './batch-store.ts';
 
 export interface BatchRouteParts {

@@ -12,6 +12,8 @@ export interface Batch {
   readonly uploadedMs: number | null;
   /** When the service hears of the upload. */
   readonly eventDueMs: number | null;
+  /** When it came to its end; null before. */
+  readonly finishedMs: number | null;
   /** When the review may be finished; null before it has begun, and for a review that is stuck for good. */
   readonly finishDueMs: number | null;
   /** The scripted fault that hits this batch's review. */
@@ -40,7 +42,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS batches (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, type TEXT NOT NULL, status TEXT NOT NULL, created_ms REAL NOT NULL,
     uploaded_ms REAL, event_due_ms REAL, finish_due_ms REAL, fault TEXT, reviewed INTEGER NOT NULL DEFAULT 0,
-    etag TEXT, rows INTEGER NOT NULL DEFAULT 0, error_rows INTEGER NOT NULL DEFAULT 0, problem TEXT
+    etag TEXT, rows INTEGER NOT NULL DEFAULT 0, error_rows INTEGER NOT NULL DEFAULT 0, problem TEXT, finished_ms REAL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 `;
@@ -116,8 +118,8 @@ export class BatchStore {
     this.#run(sql, rows, errorRows, etag, problem, id);
   }
 
-  finish(id: string, status: BatchStatus): void {
-    this.#run('UPDATE batches SET status = ? WHERE id = ?', status, id);
+  finish(id: string, status: BatchStatus, finishedMs: number): void {
+    this.#run('UPDATE batches SET status = ?, finished_ms = ? WHERE id = ?', status, finishedMs, id);
   }
 
   close(): void {
@@ -157,6 +159,7 @@ function batchOf(row: Row): Batch {
     rows: Number(row.rows),
     errorRows: Number(row.error_rows),
     problem: text(row.problem),
+    finishedMs: number(row.finished_ms),
   };
 }
 

@@ -7,8 +7,8 @@ import type { SandboxClock } from '../clock.ts';
 import type { FaultScript } from '../faults/script.ts';
 import type { Policy } from '../policy/schema.ts';
 import { etagOf, type ObjectStore } from '../storage/object-store.ts';
-import type { Batch, BatchStore, Reviewed } from './batch-store.ts';
 import { fileName } from '../storage/paths.ts';
+import type { Batch, BatchStore, Reviewed } from './batch-store.ts';
 import { InvalidUpload, reviewFile } from './review-file.ts';
 
 export interface LifecycleParts {
@@ -107,10 +107,11 @@ export class Lifecycle {
   }
 
   #finish({ id, problem, fault }: Batch): void {
-    const { store } = this.#parts;
-    if (problem !== null || fault?.action === 'batch_error') store.finish(id, 'ERROR');
-    else if (fault?.action === 'batch_cancelled') store.finish(id, 'CANCELLED');
-    else store.finish(id, 'SUCCESS');
+    const { store, clock } = this.#parts;
+    const nowMs = clock.now();
+    if (problem !== null || fault?.action === 'batch_error') store.finish(id, 'ERROR', nowMs);
+    else if (fault?.action === 'batch_cancelled') store.finish(id, 'CANCELLED', nowMs);
+    else store.finish(id, 'SUCCESS', nowMs);
   }
 
   /** Runs `step` once the clock has reached `dueMs`; never when that is null. */

@@ -1,7 +1,7 @@
 /** The HTTP server: finds the route, lets faults strike, turns failures into answers. */
 import { createServer, type Server } from 'node:http';
-import { carryOut } from '../faults/strike.ts';
 import type { FaultScript } from '../faults/script.ts';
+import { carryOut } from '../faults/strike.ts';
 import { type Answer, apiError, type Plan, Refusal } from './answer.ts';
 import { type Exchange, exchangeOf, type RouteGroup } from './exchange.ts';
 import { type Surroundings, send } from './send.ts';

@@ -1,0 +1,147 @@
+/**
+ * `npm run bench [-- --records N --rounds N]`: how much of the bare client's speed is left when everything the connector
+ * promises is done. One run, one broker, the same records; figures are ratios and medians, because machines are noisy.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startKafka } from '../../dev/kafka/start.ts';
+import { spawnKept } from '../../dev/process/kept.ts';
+import { eventually } from '../support/eventually.ts';
+import { TestKafka, uniqueName } from '../support/kafka.ts';
+import { startStack } from '../support/stack.ts';
+import { measureLatency } from './latency.ts';
+
+const { values } = parseArgs({
+  options: { records: { type: 'string', default: '200000' }, rounds: { type: 'string', default: '3' } },
+});
+const RECORDS = Number(values.records);
+const ROUNDS = Number(values.rounds);
+const PARTITIONS = 6;
+const BATCH_ROWS = 5_000;
+const TEXT = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. '
+  .repeat(3)
+  .slice(0, 320);
+
+interface Round {
+  readonly perSecond: number;
+  readonly peakMiB: number;
+}
+
+async function produce(kafka: TestKafka, topic: string): Promise<void> {
+  const at = (n: number) => ({
+    partition: n % PARTITIONS,
+    key: `user-${n % 5_000}`,
+    value: JSON.stringify({
+      type: 'post',
+      content: `${n} ${TEXT}`,
+      metadata: { id: n, author: { name: `user-${n % 5_000}`, verified: n % 3 === 0 }, lang: 'en' },
+      expected_result: n % 2 === 0 ? 'ok' : 'flag',
+    }),
+  });
+  for (let from = 0; from < RECORDS; from += 10_000) {
+    await kafka.write(
+      topic,
+      Array.from({ length: Math.min(10_000, RECORDS - from) }, (_, i) => at(from + i)),
+    );
+  }
+}
+
+async function bareRound(kafka: TestKafka, source: string): Promise<Round> {
+  const output = await kafka.createTopic('bare', { partitions: PARTITIONS });
+  const printed = Promise.withResolvers<string>();
+  const loop = await spawnKept({
+    command: process.execPath,
+    args: [
+      new URL('./bare-loop.ts', import.meta.url).pathname,
+      kafka.brokers.join(','),
+      source,
+      output,
+      uniqueName('bare'),
+      String(RECORDS),
+    ],
+    onLine: (line) => line.startsWith('{') && printed.resolve(line),
+  });
+  const { seconds, records, maxRssKiB } = JSON.parse(await printed.promise) as {
+    seconds: number;
+    records: number;
+    maxRssKiB: number;
+  };
+  await loop.stop();
+  return { perSecond: records / seconds, peakMiB: maxRssKiB / 1024 };
+}
+
+async function connectorRound(kafka: TestKafka, source: string, directory: string): Promise<Round> {
+  const stack = await startStack(kafka, mkdtempSync(path.join(directory, 'round-')), {
+    partitions: PARTITIONS,
+    decisionPartitions: PARTITIONS,
+    policy: { review: { default: 'ok', rules: [{ when: { contains: 'lazy' }, label: 'lazy', result: 'flag' }] } },
+    pipeline: {
+      source: { topic: source },
+      batch: { maxRows: BATCH_ROWS, maxAge: '1s' },
+      review: { poll: { initial: '50ms', max: '1s' } },
+    },
+    config: { memory: { budget: '64MiB' } },
+  });
+  try {
+    const replica = await stack.startReplica();
+    const owns = await replica.logged('owns the shard');
+    const startedAt = Date.parse(String(owns.time));
+    const decided = await eventually(
+      'every record is decided',
+      async () => (await replica.metric('decisions_total')) >= RECORDS && Date.now(),
+      { deadlineMs: 300_000, everyMs: 50 },
+    ).catch((error: Error) => {
+      throw new Error(`${error.message}\n${replica.lines.slice(-20).join('\n')}`);
+    });
+    const peakMiB = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.process.pid}/status`, 'utf8'))?.[1]) / 1024;
+    let readable = 0;
+    const seen = new Set<string>();
+    for (const record of await kafka.readAll(stack.topics.decisions)) {
+      readable++;
+      const { source: at } = JSON.parse(String(record.value)) as { source: { partition: number; offset: number } };
+      seen.add(`${at.partition}:${at.offset}`);
+    }
+    if (readable !== RECORDS || seen.size !== RECORDS)
+      throw new Error(`${readable} decisions of ${seen.size} records, not ${RECORDS}`);
+    return { perSecond: RECORDS / ((decided - startedAt) / 1000), peakMiB };
+  } finally {
+    await stack.stop();
+  }
+}
+
+const median = (numbers: readonly number[]): number =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));
+const cluster = await startKafka();
+const kafka = new TestKafka(cluster.brokers);
+try {
+  const source = await kafka.createTopic('content', { partitions: PARTITIONS });
+  print(
+    `${RECORDS} records of about 320 bytes of text, ${PARTITIONS} partitions, batches of ${BATCH_ROWS} rows, ${ROUNDS} rounds`,
+  );
+  await produce(kafka, source);
+  const ratios: number[] = [];
+  const peaks: number[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const bare = await bareRound(kafka, source);
+    const connector = await connectorRound(kafka, source, directory);
+    ratios.push(connector.perSecond / bare.perSecond);
+    peaks.push(connector.peakMiB);
+    print(
+      `round ${round}: connector ${Math.round(connector.perSecond)} items/s (peak RSS ${Math.round(connector.peakMiB)} MiB), bare loop ${Math.round(bare.perSecond)} records/s (${Math.round(bare.peakMiB)} MiB), ratio ${(connector.perSecond / bare.perSecond).toFixed(2)}`,
+    );
+  }
+  print(`ratio, median of ${ROUNDS}: ${median(ratios).toFixed(2)}   peak RSS, highest: ${Math.round(Math.max(...peaks))} MiB`);
+  const latency = await measureLatency(kafka, directory);
+  print(
+    `results available → decision readable: median ${Math.round(latency.medianMs)} ms, 95th percentile ${Math.round(latency.p95Ms)} ms (${latency.batches} batches)`,
+  );
+} finally {
+  await kafka.close();
+  await cluster.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
