@@ -8,7 +8,7 @@ import { explain, protocolErrorOf } from './explain.ts';
 import { ConfigResourceTypes } from './kafkajs-fixes.ts';
 import { toOffset } from './offsets.ts';
 
-const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 6 };
+const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 4 };
 const CREATE_TIMEOUT_MS = 15_000;
 const CLOSE_GRACE_MS = 500;
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
