@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ReadRecord } from '../support/topic-reader.ts';
+import { type Evidence, judge, type Produced } from './judge.ts';
+
+const TIME = Date.UTC(2026, 0, 2);
+
+const event: Produced = {
+  partition: 2,
+  offset: 7,
+  key: Buffer.from('k'),
+  value: Buffer.from('{}'),
+  headers: { trace: 't', internal: 'i' },
+  timestampMs: TIME,
+  metadata: { a: [1, '1', null] },
+  fate: { decision: { status: 'SUCCESS', result: 'approved', type: 'post' } },
+};
+const poison: Produced = { ...event, offset: 8, value: Buffer.from('x'), metadata: undefined, fate: { deadLetter: 'not_json' } };
+
+const decisionValue = {
+  id: 'content-2-7',
+  status: 'SUCCESS',
+  result: 'approved',
+  metadata: { a: [1, '1', null] },
+  error: null,
+  batch: { id: 'b', type: 'post', attempt: 1 },
+  source: { topic: 'content', partition: 2, offset: 7, key: 'k', timestamp: new Date(TIME).toISOString() },
+};
+
+const record = (value: Buffer | null, headers: ReadRecord['headers'], key = Buffer.from('k')): ReadRecord => ({
+  topic: 'out',
+  partition: 0,
+  offset: 0,
+  timestampMs: TIME,
+  key,
+  value,
+  headers,
+});
+
+const decision = (changes: object = {}, headers: ReadRecord['headers'] = {}): ReadRecord =>
+  record(Buffer.from(JSON.stringify({ ...decisionValue, ...changes })), {
+    trace: Buffer.from('t'),
+    'event-id': Buffer.from('content-2-7'),
+    ...headers,
+  });
+
+const letter = (value = 'x', headers: ReadRecord['headers'] = {}): ReadRecord =>
+  record(Buffer.from(value), {
+    trace: Buffer.from('t'),
+    internal: Buffer.from('i'),
+    'event-id': Buffer.from('content-2-8'),
+    'dead-letter-reason': Buffer.from('not_json'),
+    'dead-letter-topic': Buffer.from('content'),
+    'dead-letter-partition': Buffer.from('2'),
+    'dead-letter-offset': Buffer.from('8'),
+    ...headers,
+  });
+
+const journal = (key: string, value: string | null) => record(value === null ? null : Buffer.from(value), {}, Buffer.from(key));
+
+const kept: Evidence = {
+  sourceTopic: 'content',
+  produced: [event, poison],
+  returnedHeaders: ['trace'],
+  decisions: [decision()],
+  deadLetters: [letter()],
+  journal: [journal('job/a', '{}'), journal('job/a/left', '{}'), journal('job/a', null), journal('job/a/left', null)],
+  group: [{ partition: 2, committed: 9, end: 9 }],
+};
+
+test('the judge has nothing to say about a promise that was kept', () => {
+  assert.deepEqual(judge(kept), []);
+});
+
+const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: RegExp][] = [
+  ['a second decision', { decisions: [decision(), decision()] }, /^2:7: has more than one/],
+  ['a missing decision', { decisions: [] }, /^2:7: has no terminal record/],
+  ['a missing dead letter', { deadLetters: [] }, /^2:8: has no terminal record/],
+  [
+    'a decision and a dead letter',
+    { produced: [event], deadLetters: [letter('x', { 'dead-letter-offset': '7' })] },
+    /more than one/,
+  ],
+  ['a record that was aborted', { produced: [poison] }, /^2:7: .*no committed record/],
+  ['a decision for poison', { produced: [{ ...event, fate: poison.fate }, poison] }, /must have a dead letter/],
+  ['a dead letter for content', { produced: [event, { ...poison, fate: event.fate }] }, /must have a decision/],
+  ['another status', { decisions: [decision({ status: 'ERROR', error: {} })] }, /wrong status/],
+  ['another result', { decisions: [decision({ result: 'rejected' })] }, /wrong result/],
+  ['another type', { decisions: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
+  ['metadata of other types', { decisions: [decision({ metadata: { a: ['1', '1', null] } })] }, /wrong metadata/],
+  ['another key', { produced: [{ ...event, key: null }, poison] }, /wrong key/],
+  ['another event id', { decisions: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
+  ['a header too many', { decisions: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
+  ['a changed dead letter', { deadLetters: [letter('y')] }, /dead letter with the wrong value/],
+  ['a header of a dead letter lost', { deadLetters: [letter('x', { internal: 'j' })] }, /dead letter with the wrong headers/],
+  ['a live job', { journal: kept.journal.slice(0, 3) }, /^job\/a\/left: is still live/],
+  ['a group that is behind', { group: [{ partition: 2, committed: 8, end: 9 }] }, /^partition 2 \(8 of 9\)/],
+];
+
+for (const [what, evidence, complaint] of broken) {
+  test(`the judge sees ${what}`, () => {
+    const complaints = judge({ ...kept, ...evidence });
+    assert.equal(complaints.length, 1, complaints.join('\n'));
+    assert.match(complaints[0] as string, complaint);
+  });
+}
