@@ -1,37 +1,16 @@
 /** Worlds over a real broker. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
-import type { Logger } from '../../src/core/ports/telemetry.ts';
 import { connectKafka, type GroupOptions, type ProducersOptions } from '../../src/kafka/index.ts';
 import { type TestKafka, uniqueName } from '../support/kafka.ts';
+import { type RecordingLogger, recordingLogger } from './recording-logger.ts';
 import type { KafkaWorld, WorldOptions } from './kafka-world.ts';
 
 const PATIENCE_MS = 20_000;
 
-export interface LogLine {
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly message: string;
-  readonly fields: Record<string, unknown>;
-}
-
-/** Keeps what was logged. */
-export function recordingLogger(lines: LogLine[] = []): Logger & { readonly lines: LogLine[] } {
-  const at = (level: LogLine['level']) => (fields: object, message: string) => {
-    lines.push({ level, message, fields: { ...fields } });
-  };
-  return {
-    lines,
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: () => recordingLogger(lines),
-  };
-}
-
 /** A world over a real broker, with what only a real one has. */
 export interface RealWorld extends KafkaWorld {
-  readonly logger: ReturnType<typeof recordingLogger>;
+  readonly logger: RecordingLogger;
   groupWith(options: Partial<GroupOptions>): ShardGroup;
   producersWith(options: Partial<ProducersOptions>): ReturnType<KafkaWorld['producers']>;
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { compressLz4, decompressLz4 } from '../../../src/kafka/lz4.ts';
+import { compressSnappy, decompressSnappy } from '../../../src/kafka/snappy.ts';
+
+const MAX = 10_000_000;
+
+/** Bytes with runs and repeats, as texts have, and without, as pictures have. */
+const bytes: fc.Arbitrary<Buffer> = fc
+  .array(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 300 }).map((part) => Buffer.from(part)),
+      fc
+        .tuple(fc.uint8Array({ minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 5_000 }))
+        .map(([part, times]) => Buffer.concat(Array.from({ length: times }, () => Buffer.from(part)))),
+    ),
+    { maxLength: 6 },
+  )
+  .map((parts) => Buffer.concat(parts));
+
+const codecs = [
+  { name: 'LZ4', compress: compressLz4, decompress: decompressLz4 },
+  { name: 'Snappy', compress: compressSnappy, decompress: decompressSnappy },
+];
+
+for (const { name, compress, decompress } of codecs) {
+  describe(name, () => {
+    it('gives back what was compressed', () => {
+      fc.assert(
+        fc.property(bytes, (given) => {
+          assert.ok(decompress(compress(given), MAX).equals(given));
+        }),
+        { numRuns: 150 },
+      );
+    });
+
+    it('makes repetitive text smaller', () => {
+      const text = Buffer.from('the quick brown fox jumps over the lazy dog. '.repeat(5_000));
+      assert.ok(compress(text).length < text.length / 5);
+    });
+
+    it('refuses to unpack to more than it is told', () => {
+      const packed = compress(Buffer.alloc(500_000, 'a'));
+      assert.throws(() => decompress(packed, 100_000));
+    });
+
+    it('throws or returns for any damage, and never hangs or writes out of bounds', () => {
+      fc.assert(
+        fc.property(bytes, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.nat(), (given, at, value, cut) => {
+          const packed = Buffer.from(compress(given));
+          packed[at % packed.length] = value;
+          const damaged = packed.subarray(0, cut % (packed.length + 1));
+          try {
+            assert.ok(decompress(damaged, MAX).length <= MAX);
+          } catch (error) {
+            assert.ok(error instanceof Error);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    });
+  });
+}
+
+describe('Snappy of other clients', () => {
+  it('may be one bare block without the frame that Java writes', () => {
+    const framed = compressSnappy(Buffer.from('hello hello hello hello'));
+    const bare = framed.subarray(20);
+    assert.equal(decompressSnappy(bare, MAX).toString(), 'hello hello hello hello');
+  });
+});
+
+describe('LZ4 of other clients', () => {
+  it('may have blocks that reach back into earlier ones, a content size and checksums', () => {
+    // Written by lz4 1.9.4: lz4 -BD -B4 -BX --content-size
+    const frame = Buffer.from(REFERENCE_FRAME, 'base64');
+    assert.equal(decompressLz4(frame, MAX).toString(), 'abcdefg'.repeat(10_000));
+  });
+});
+
+const REFERENCE_FRAME = [
+  'BCJNGFxAcBEBAAAAAADjEQEAAH9hYmNkZWZnBwD/////////////////////////////////////////////////////////////////////////////',
+  '////////////////////////////////////////////////////////////////////////////////////////////////////////////////////',
+  '////////////////////////////////////////////////////////////////////////////////////////////////////////////////////',
+  '////////////////////////////////4VBlZmdhYsk0EkAbAAAAD/7///////////////////////9pUGNkZWZn4wyjXAAAAAB4W6b8',
+].join('');

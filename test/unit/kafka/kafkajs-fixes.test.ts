@@ -1,0 +1,182 @@
+/** Each test fails when its mend is taken out of src/kafka/kafkajs-fixes.ts. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, it, mock } from 'node:test';
+import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../src/kafka/kafkajs-fixes.ts';
+
+// The copy of kafkajs that the fixes have loaded.
+const load = createRequire(import.meta.url);
+const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
+
+interface Encoder {
+  readonly buffer: Buffer;
+  readonly buf: Buffer;
+  writeEncoder(encoder: Encoder): Encoder;
+  writeInt32(value: number): Encoder;
+  writeBuffer(buffer: Buffer): Encoder;
+}
+interface Decoded {
+  readonly offset: string;
+  readonly headers: Record<string, unknown>;
+}
+type Decode = (decoder: object) => Promise<Decoded[] & { nextOffset?: number }>;
+
+const EncoderClass = internal<new () => Encoder>('protocol/encoder.js');
+const DecoderClass = internal<new (buffer: Buffer) => object>('protocol/decoder.js');
+const encodeRecord = internal<(record: object) => Encoder>('protocol/recordBatch/record/v0/index.js');
+const { RecordBatch } = internal<{ RecordBatch(options: object): Promise<Encoder> }>('protocol/recordBatch/v0/index.js');
+const decodeMessages = internal<Decode>('protocol/requests/fetch/v4/decodeMessages.js');
+
+async function decode(...batches: object[]): ReturnType<Decode> {
+  const bytes = Buffer.concat(await Promise.all(batches.map(async (batch) => (await RecordBatch(batch)).buffer)));
+  return decodeMessages(new DecoderClass(new EncoderClass().writeInt32(bytes.length).writeBuffer(bytes).buffer));
+}
+
+function records(count: number): Encoder[] {
+  return Array.from({ length: count }, (_, offsetDelta) => encodeRecord({ offsetDelta, key: null, value: 'v' }));
+}
+
+describe('mends of kafkajs', () => {
+  it('1: a closed client is not retried', async () => {
+    const createRetry = internal<(options: object) => (attempt: () => Promise<never>) => Promise<never>>('retry/index.js');
+    let attempts = 0;
+    const attempt = async (): Promise<never> => {
+      attempts++;
+      throw new Error(`Failed to connect: ${CLIENT_CLOSED}`);
+    };
+    await assert.rejects(createRetry({ initialRetryTime: 1, retries: 3 })(attempt), isClientClosed);
+    assert.equal(attempts, 1);
+  });
+
+  it('2: a fetch knows where its batches end, though compaction took their last records, or all', async () => {
+    const compacted = await decode({ firstOffset: 10, lastOffsetDelta: 9, records: records(3) });
+    assert.equal(compacted.length, 3);
+    assert.equal(compacted.nextOffset, 20);
+    const empty = await decode({ firstOffset: 20, lastOffsetDelta: 4, records: [] });
+    assert.equal(empty.length, 0);
+    assert.equal(empty.nextOffset, 25);
+  });
+
+  it('2: a batch of very many records does not overflow the stack', async () => {
+    const count = 300_000;
+    assert.equal((await decode({ lastOffsetDelta: count - 1, records: records(count) })).length, count);
+  });
+
+  it('4: no timer is set while no request waits', () => {
+    const RequestQueue =
+      internal<new (options: object) => { checkPendingRequests(): void; throttleCheckTimeoutId: unknown; destroy(): void }>(
+        'network/requestQueue/index.js',
+      );
+    const queue = new RequestQueue({ logger: quiet, requestTimeout: 1_000, clientId: 'c', broker: 'b' });
+    queue.checkPendingRequests();
+    assert.equal(queue.throttleCheckTimeoutId, null);
+    queue.destroy();
+  });
+
+  it('4: a request that is throttled is sent when the throttle ends', async () => {
+    const RequestQueue =
+      internal<new (options: object) => { push(request: object): void; maybeThrottle(ms: number): void; destroy(): void }>(
+        'network/requestQueue/index.js',
+      );
+    const queue = new RequestQueue({ logger: quiet, requestTimeout: 1_000, clientId: 'c', broker: 'b' });
+    queue.maybeThrottle(20);
+    await new Promise<void>((resolve) => {
+      queue.push({ entry: { correlationId: 1, apiName: 'x' }, expectResponse: true, sendRequest: resolve });
+    });
+    queue.destroy();
+  });
+
+  it('5: a large send is grouped in linear time', { timeout: 5_000 }, () => {
+    const group = internal<(options: object) => Record<string, { n: number }[]>>('producer/groupMessagesPerPartition.js');
+    const messages = Array.from({ length: 200_000 }, (_, n) => ({ n }));
+    const partitioner = ({ message }: { message: { n: number } }) => message.n % 2;
+    const startedMs = performance.now();
+    const groups = group({ topic: 't', partitionMetadata: [{}, {}], messages, partitioner });
+    assert.ok(performance.now() - startedMs < 2_000);
+    assert.deepEqual(
+      groups[1]?.slice(0, 3).map(({ n }) => n),
+      [1, 3, 5],
+    );
+    assert.equal(groups[0]?.length, 100_000);
+  });
+
+  it('6: headers come back as they were written: null, several values, empty, and none for undefined', async () => {
+    const headers = { none: null, two: ['a', null, 'b'], empty: '', missing: undefined, bytes: Buffer.from([0, 255]) };
+    const [record] = await decode({ lastOffsetDelta: 0, records: [encodeRecord({ key: 'k', value: null, headers })] });
+    assert.deepEqual(record?.headers, {
+      none: null,
+      two: [Buffer.from('a'), null, Buffer.from('b')],
+      empty: Buffer.alloc(0),
+      bytes: Buffer.from([0, 255]),
+    });
+  });
+
+  it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
+    interface Runner {
+      running: boolean;
+      fetchManager: { start(): Promise<void> };
+      scheduleFetchManager(): void;
+    }
+    const RunnerClass = internal<new (options: object) => Runner>('consumer/runner.js');
+    const { KafkaJSError } = internal<{ KafkaJSError: new (message: string) => Error }>('errors.js');
+    mock.timers.enable({ apis: ['Date'] });
+    try {
+      const run = (healthyMs: number): Promise<string> =>
+        new Promise((resolve) => {
+          const retry = { initialRetryTime: 1, maxRetryTime: 1, retries: 2 };
+          const consumerGroup = { getNodeIds: () => ['1'], groupId: 'g' };
+          const runner = new RunnerClass({ logger: quiet, consumerGroup, retry, onCrash: () => resolve('crashed') });
+          let failures = 0;
+          runner.fetchManager.start = async () => {
+            if (++failures > 20) {
+              runner.running = false;
+              resolve('still running');
+              return;
+            }
+            mock.timers.tick(healthyMs);
+            throw new KafkaJSError('connection lost');
+          };
+          runner.running = true;
+          runner.scheduleFetchManager();
+        });
+      assert.equal(await run(60_000), 'still running');
+      assert.equal(await run(10), 'crashed');
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('9: the partitions announced are added in one request, others when they are written to', async () => {
+    interface Manager {
+      initProducerId(): Promise<void>;
+      beginTransaction(): void;
+      addPartitionsToTransaction(topics: object[]): Promise<void>;
+    }
+    const requests: { topic: string; partitions: number[] }[][] = [];
+    const broker = {
+      initProducerId: async () => ({ producerId: '5', producerEpoch: 0 }),
+      addPartitionsToTxn: async ({ topics }: { topics: { topic: string; partitions: number[] }[] }) => {
+        requests.push(topics);
+      },
+    };
+    const cluster = { retry: {}, refreshMetadataIfNecessary: async () => {}, findGroupCoordinator: async () => broker };
+    const createManager = internal<(options: object) => Manager>('producer/eosManager/index.js');
+    const manager = createManager({ logger: quiet, cluster, transactional: true, transactionalId: 'journal-0' });
+    await manager.initProducerId();
+    manager.beginTransaction();
+    announcePartitions('journal-0', new Map([['out', new Set([3, 1])]]));
+    const entry = (topic: string, partition: number) => [{ topic, partitions: [{ partition }] }];
+    await manager.addPartitionsToTransaction(entry('journal', 0));
+    await manager.addPartitionsToTransaction(entry('out', 1));
+    await manager.addPartitionsToTransaction(entry('out', 3));
+    await manager.addPartitionsToTransaction(entry('out', 2));
+    assert.deepEqual(requests, [
+      [
+        { topic: 'out', partitions: [3, 1] },
+        { topic: 'journal', partitions: [0] },
+      ],
+      [{ topic: 'out', partitions: [2] }],
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TransactionFailure } from '../../../src/core/ports/kafka.ts';
+import { explain } from '../../../src/kafka/explain.ts';
+import { classify } from '../../../src/kafka/transaction-failure.ts';
+
+function failed(type: string | undefined, message = 'x'): Error {
+  return Object.assign(new Error(message), type === undefined ? {} : { type });
+}
+
+describe('failure of a transaction', () => {
+  const table: [string | undefined, TransactionFailure, TransactionFailure][] = [
+    // error, while sending, at the commit
+    ['INVALID_PRODUCER_EPOCH', 'fenced', 'fenced'],
+    ['PRODUCER_FENCED', 'fenced', 'fenced'],
+    ['INVALID_PRODUCER_ID_MAPPING', 'fenced', 'fenced'],
+    ['INVALID_TXN_STATE', 'fenced', 'fenced'],
+    ['OUT_OF_ORDER_SEQUENCE_NUMBER', 'fenced', 'fenced'],
+    ['UNKNOWN_PRODUCER_ID', 'fenced', 'fenced'],
+    ['MESSAGE_TOO_LARGE', 'rejected', 'unknown'],
+    ['TOPIC_AUTHORIZATION_FAILED', 'rejected', 'unknown'],
+    ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'rejected', 'rejected'],
+    ['NOT_COORDINATOR_FOR_GROUP', 'aborted', 'unknown'],
+    ['GROUP_COORDINATOR_NOT_AVAILABLE', 'aborted', 'unknown'],
+    ['CONCURRENT_TRANSACTIONS', 'aborted', 'unknown'],
+    ['NOT_ENOUGH_REPLICAS', 'aborted', 'unknown'],
+    [undefined, 'aborted', 'unknown'],
+  ];
+  for (const [type, sending, committing] of table) {
+    it(`${type ?? 'a broken connection'} is ${sending} while sending, ${committing} at the commit`, () => {
+      assert.equal(classify(failed(type), 'sending'), sending);
+      assert.equal(classify(failed(type), 'committing'), committing);
+    });
+  }
+
+  it('is found inside the errors that kafkajs wraps around it', () => {
+    const wrapped = new Error('retries exceeded', { cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }) });
+    assert.equal(classify(wrapped, 'committing'), 'fenced');
+    const several = Object.assign(new Error('some'), { errors: [failed('MESSAGE_TOO_LARGE')] });
+    assert.equal(classify(several, 'sending'), 'rejected');
+  });
+
+  it('knows PRODUCER_FENCED, which is missing in the table of kafkajs', () => {
+    assert.equal(classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'), 'committing'), 'fenced');
+    assert.equal(classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 91'), 'committing'), 'unknown');
+  });
+
+  it('does not hang on an error that is its own cause', () => {
+    const circular = new Error('round');
+    circular.cause = circular;
+    assert.equal(classify(circular, 'sending'), 'aborted');
+  });
+});
+
+describe('explanation of an error', () => {
+  it('names the remedy', () => {
+    assert.match(explain(failed('UNKNOWN_TOPIC_OR_PARTITION')), /create the topic/);
+    assert.match(explain(failed('GROUP_AUTHORIZATION_FAILED')), /grant/);
+    assert.match(explain(new Error('connect ECONNREFUSED 127.0.0.1:9')), /check that the brokers run/);
+    assert.equal(explain('odd'), 'odd');
+  });
+});
