@@ -46,6 +46,8 @@ export function serverProperties(
     // A killed broker's registration expires in 3 s (9 by default); until then its restart has to wait.
     'broker.heartbeat.interval.ms': '500',
     'broker.session.timeout.ms': '3000',
+    // A controller that is frozen, not dead, keeps its connections: brokers would ask it for 30 s before they ask the next.
+    'controller.socket.timeout.ms': '2000',
     ...extra,
   };
 }

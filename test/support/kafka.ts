@@ -44,7 +44,8 @@ export class TestKafka {
       clientId: 'test-admin',
       logLevel: logLevel.NOTHING,
       connectionTimeout: 5_000,
-      retry: { initialRetryTime: 50, retries: 10 },
+      requestTimeout: 5_000,
+      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 20 },
     }).admin();
   }
 

@@ -25,6 +25,7 @@ const ABORT = 0;
 const PARTITION_BYTES = 8 * 1024 * 1024;
 /** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
 const PATIENCE_MS = 30_000;
+const REQUEST_MS = 5_000;
 
 interface FetchedMessage {
   readonly offset: string;
@@ -69,7 +70,14 @@ export class TopicReader {
     this.#topic = topic;
     this.#isolation = options.uncommitted === true ? READ_UNCOMMITTED : READ_COMMITTED;
     this.#cluster = clusterOf(
-      new Kafka({ brokers: [...brokers], clientId: 'topic-reader', logLevel: logLevel.NOTHING, connectionTimeout: 5_000 }),
+      new Kafka({
+        brokers: [...brokers],
+        clientId: 'topic-reader',
+        logLevel: logLevel.NOTHING,
+        connectionTimeout: REQUEST_MS,
+        requestTimeout: REQUEST_MS,
+        retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 5 },
+      }),
     );
   }
 

@@ -1,8 +1,9 @@
 /** Writes test records to given partitions, plainly or inside a transaction. */
 import { randomUUID } from 'node:crypto';
-import type { CompressionTypes, Message, Producer } from 'kafkajs';
+import type { CompressionTypes, Message, Producer, ProducerConfig } from 'kafkajs';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { eventually } from './eventually.ts';
 
 export interface NewRecord {
   /** Default 0. */
@@ -22,17 +23,33 @@ export interface WriteOptions {
 /** A send stays below the broker's limit of 1 MiB for a batch, however it is encoded. */
 const SEND_BYTES = 700_000;
 const SEND_RECORDS = 5_000;
-const RETRY = { initialRetryTime: 20, retries: 12 };
+/** A broker that is down or frozen for some seconds is sat out. */
+const RETRY = { initialRetryTime: 20, maxRetryTime: 500, retries: 60 };
+const REQUEST_MS = 5_000;
+const PATIENCE_MS = 30_000;
 
 type Send = Pick<Producer, 'send'>;
 
-function client(brokers: readonly string[]) {
-  return new Kafka({
+/** Idempotent, so that a send repeated after a broker's failure is there once; each goes to one partition. */
+function newProducer(
+  brokers: readonly string[],
+  transaction: Pick<ProducerConfig, 'transactionalId' | 'transactionTimeout'> = {},
+): Producer {
+  const kafka = new Kafka({
     brokers: [...brokers],
     clientId: 'topic-writer',
     logLevel: logLevel.NOTHING,
-    connectionTimeout: 5_000,
+    connectionTimeout: REQUEST_MS,
+    requestTimeout: REQUEST_MS,
     retry: RETRY,
+  });
+  return kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: explicitPartition,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    retry: RETRY,
+    ...transaction,
   });
 }
 
@@ -48,9 +65,10 @@ export class TopicWriter {
 
   /** Writes the records, those of one partition in order. @returns where each went, in the order given. */
   async write(topic: string, records: readonly NewRecord[], options: WriteOptions = {}): Promise<SourceCoordinate[]> {
-    this.#producer ??= connected(
-      client(this.#brokers).producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartition }),
-    );
+    this.#producer ??= begun(
+      () => newProducer(this.#brokers),
+      async () => undefined,
+    ).then(({ producer }) => producer);
     return await send(await this.#producer, topic, records, options);
   }
 
@@ -65,19 +83,11 @@ export class TopicWriter {
     end: 'commit' | 'abort' | 'open' = 'commit',
     { transactionalId = `topic-writer-${randomUUID()}`, timeoutMs = 60_000 } = {},
   ): Promise<SourceCoordinate[]> {
-    const producer = await connected(
-      client(this.#brokers).producer({
-        allowAutoTopicCreation: false,
-        createPartitioner: explicitPartition,
-        transactionalId,
-        transactionTimeout: timeoutMs,
-        idempotent: true,
-        maxInFlightRequests: 1,
-        retry: RETRY,
-      }),
+    const { producer, result: transaction } = await begun(
+      () => newProducer(this.#brokers, { transactionalId, transactionTimeout: timeoutMs }),
+      (connected) => connected.transaction(),
     );
     try {
-      const transaction = await producer.transaction();
       const where = await send(transaction, topic, records, {});
       if (end === 'commit') await transaction.commit();
       else if (end === 'abort') await transaction.abort();
@@ -93,9 +103,25 @@ export class TopicWriter {
   }
 }
 
-async function connected(producer: Producer): Promise<Producer> {
-  await producer.connect();
-  return producer;
+/**
+ * A producer that `begin` worked for. kafkajs asks for a producer id when it connects and again when a transaction begins,
+ * and gives up on the first request that a frozen broker leaves unanswered: nothing is written by then, so a new one tries.
+ */
+async function begun<T>(
+  create: () => Producer,
+  begin: (producer: Producer) => Promise<T>,
+): Promise<{ producer: Producer; result: T }> {
+  const attempt = async () => {
+    const producer = create();
+    try {
+      await producer.connect();
+      return { producer, result: await begin(producer) };
+    } catch (error) {
+      await producer.disconnect().catch(() => undefined);
+      throw error;
+    }
+  };
+  return await eventually('a producer has an id', attempt, { deadlineMs: PATIENCE_MS });
 }
 
 async function send(

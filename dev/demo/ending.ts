@@ -1,0 +1,53 @@
+/** Why the demo ends before it is done, and waiting for things only until then. */
+import { constants } from 'node:os';
+
+/** Somebody asked it to end. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  /** As a shell reports a process that a signal ended: 130 for Ctrl-C. */
+  readonly exitCode: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+    super(`interrupted by ${signal}`);
+    this.exitCode = 128 + constants.signals[signal];
+  }
+}
+
+/** Resolves or rejects as `promise` does, unless the signal is first: then rejects with its reason. */
+export function unlessEnded<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  if (signal.aborted) {
+    promise.catch(() => undefined);
+    return Promise.reject(signal.reason);
+  }
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(signal.reason);
+    signal.addEventListener('abort', ended, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', ended));
+  });
+}
+
+/** What must be undone, last first, whatever fails on the way. */
+export class Cleanup {
+  readonly #steps: { readonly what: string; readonly undo: () => Promise<unknown> }[] = [];
+
+  add(what: string, undo: () => Promise<unknown>): void {
+    this.#steps.push({ what, undo });
+  }
+
+  /** @returns what could not be undone, a sentence each. Repeatable. */
+  async run(): Promise<string[]> {
+    const failures: string[] = [];
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      try {
+        await step.undo();
+      } catch (error) {
+        failures.push(`could not ${step.what}: ${messageOf(error)}`);
+      }
+    }
+    return failures;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

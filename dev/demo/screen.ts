@@ -1,0 +1,64 @@
+/** Lines that stay, and below them a block that is redrawn in place where the output is a terminal. */
+import { styleText } from 'node:util';
+
+export type Style = Parameters<typeof styleText>[0];
+
+const DEFAULT_COLUMNS = 120;
+const NARROWEST = 72;
+/** Between plain lines that replace the block where nothing can be redrawn, ms. */
+const PLAIN_MS = 1_000;
+
+export class Screen {
+  /** Whether the block is redrawn in place. */
+  readonly live: boolean;
+  readonly #out: NodeJS.WriteStream;
+  #block: readonly string[] = [];
+  #plain = '';
+  #plainMs = Number.NEGATIVE_INFINITY;
+
+  constructor(out: NodeJS.WriteStream) {
+    this.#out = out;
+    this.live = out.isTTY && this.columns >= NARROWEST && process.env.TERM !== 'dumb';
+  }
+
+  get columns(): number {
+    return this.#out.columns ?? DEFAULT_COLUMNS;
+  }
+
+  /** Colour only where the output is a terminal that has it; NO_COLOR is respected. */
+  paint(style: Style, text: string): string {
+    return styleText(style, text, { stream: this.#out });
+  }
+
+  /** A line that stays, above the block. */
+  print(text = ''): void {
+    const block = this.#block;
+    this.#out.write(`${this.#upToBlock()}${text}\n${block.map((line) => `${line}\n`).join('')}`);
+    this.#block = block;
+  }
+
+  /** Redraws the block; where that is impossible, prints `plain` instead when it is new, at most once a second unless `last`. */
+  draw(lines: readonly string[], plain: string, last = false): void {
+    if (this.live) {
+      this.#out.write(`${this.#upToBlock()}${lines.map((line) => `${line}\n`).join('')}`);
+      this.#block = last ? [] : lines;
+      return;
+    }
+    const now = performance.now();
+    if (plain === this.#plain || (!last && now - this.#plainMs < PLAIN_MS)) return;
+    this.#plain = plain;
+    this.#plainMs = now;
+    this.#out.write(`${plain}\n`);
+  }
+
+  /** Removes the block. */
+  clear(): void {
+    if (this.#block.length > 0) this.#out.write(this.#upToBlock());
+    this.#block = [];
+  }
+
+  /** To the block's first line, with everything from there erased. */
+  #upToBlock(): string {
+    return this.#block.length === 0 ? '' : `\r\u001b[${this.#block.length}A\u001b[0J`;
+  }
+}

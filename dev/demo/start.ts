@@ -1,0 +1,117 @@
+/** Starting every part, with one line for each on the screen. */
+import { startKafka } from '../kafka/start.ts';
+import type { Cleanup } from './ending.ts';
+import { unlessEnded } from './ending.ts';
+import { CONFIG_FILE, type Part, type PartContext, POLICY_FILE, startConnector, startSandbox } from './parts.ts';
+import { EMAILS } from './producer.ts';
+import { POISON } from './events.ts';
+import { CommittedReader, type CommittedRecord } from './reader.ts';
+import type { Screen } from './screen.ts';
+import { cut, grouped, seconds } from './table.ts';
+import { createTopics, type DemoNames, deleteTopics, demoNames, SOURCE_PARTITIONS } from './topics.ts';
+
+/** Longest orderly end of a part where others go on, ms: the connector promises 5 s. */
+export const GRACE_MS = 7_000;
+const CLEAN_UP = new URL('./clean-up.ts', import.meta.url).pathname;
+
+export interface Running {
+  readonly brokers: readonly string[];
+  /** Where the broker's own files are, when it is on this machine. */
+  readonly brokerFiles: string | undefined;
+  readonly names: DemoNames;
+  readonly sandbox: Part;
+  readonly connector: Part;
+  readonly reader: CommittedReader;
+  /** What the reader has read so far. */
+  readonly decisions: readonly CommittedRecord[];
+  readonly deadLetters: readonly CommittedRecord[];
+}
+
+/** Starts the broker, the topics, the sandbox, the connector and the reader. What is begun is known to `cleanup` at once. */
+export async function startParts(context: PartContext, cleanup: Cleanup, screen: Screen): Promise<Running> {
+  const { over } = context;
+  const lines = new StartLines(screen);
+  const shared = (process.env.KAFKA_BROKERS ?? '') !== '';
+  const names = demoNames(shared);
+
+  lines.begin('Kafka', 'starting');
+  const starting = startKafka({ onProgress: (message) => lines.note('Kafka', message) });
+  cleanup.add('stop Kafka', async () => (await starting.catch(() => undefined))?.stop());
+  lines.begin('sandbox', 'starting');
+  const closing = shared ? [{ command: process.execPath, args: [CLEAN_UP, process.env.KAFKA_BROKERS ?? '', names.prefix] }] : [];
+  const sandboxStarting = startSandbox(context, closing);
+  cleanup.add('stop the sandbox', async () => (await sandboxStarting.catch(() => undefined))?.stop(0));
+  void sandboxStarting.then(
+    ({ url }) => lines.up('sandbox', url, `Content Review Service with ${POLICY_FILE}`),
+    () => undefined,
+  );
+
+  const kafka = await unlessEnded(over, starting);
+  lines.up('Kafka', kafka.brokers.join(','), kafka.description);
+  const sandbox = await sandboxStarting;
+
+  lines.begin('connector', 'creating topics');
+  if (shared) cleanup.add('delete the topics', () => deleteTopics(kafka.brokers, names));
+  await unlessEnded(over, createTopics(kafka.brokers, names));
+  const decisions: CommittedRecord[] = [];
+  const deadLetters: CommittedRecord[] = [];
+  const reader = new CommittedReader({
+    brokers: kafka.brokers,
+    groupId: names.readerGroup,
+    topics: [names.decisions, names.deadLetters],
+    onRecord: (record) => (record.topic === names.decisions ? decisions : deadLetters).push(record),
+  });
+  cleanup.add('close the reader', () => reader.close());
+  const reading = reader.start();
+  lines.note('connector', 'starting');
+  const connectorStarting = startConnector(context, { brokers: kafka.brokers, names, sandboxUrl: sandbox.url });
+  cleanup.add('stop the connector', async () =>
+    (await connectorStarting.catch(() => undefined))?.stop(over.aborted && !shared ? 0 : GRACE_MS),
+  );
+  const [connector] = await unlessEnded(over, Promise.all([connectorStarting, reading]));
+  lines.up('connector', `${connector.url}/metrics`, CONFIG_FILE);
+  const input = `${grouped(EMAILS)} real e-mails and ${POISON.length} poison records`;
+  lines.up('producer', names.source, `${input} to ${SOURCE_PARTITIONS} partitions`);
+  lines.done();
+  return { brokers: kafka.brokers, brokerFiles: kafka.dataDir, names, sandbox, connector, reader, decisions, deadLetters };
+}
+
+/** Parts that are up are lines that stay; the others are redrawn below them. */
+class StartLines {
+  readonly #screen: Screen;
+  readonly #startedMs = performance.now();
+  readonly #waiting = new Map<string, string>();
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  begin(part: string, message: string): void {
+    this.#waiting.set(part, message);
+    this.#draw();
+  }
+
+  note(part: string, message: string): void {
+    this.begin(part, message);
+  }
+
+  up(part: string, address: string, description: string): void {
+    this.#waiting.delete(part);
+    const took = `after ${seconds(performance.now() - this.#startedMs)}`;
+    const rest = cut(`${description}, ${took}`, Math.max(20, this.#screen.columns - 54));
+    this.#screen.print(
+      `  ${this.#screen.paint('green', '✓')} ${part.padEnd(10)} ${address.padEnd(36)}  ${this.#screen.paint('dim', rest)}`,
+    );
+  }
+
+  done(): void {
+    this.#screen.clear();
+  }
+
+  #draw(): void {
+    const lines = [...this.#waiting].map(([part, message]) =>
+      this.#screen.paint('dim', cut(`  · ${part.padEnd(10)} ${message}`, this.#screen.columns - 1)),
+    );
+    this.#screen.draw(lines, [...this.#waiting].map(([part, message]) => `    ${part}: ${message}`).join('; '));
+  }
+}
