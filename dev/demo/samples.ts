@@ -31,10 +31,12 @@ export function sampleDecisions(screen: Screen, decisions: readonly Decision[], 
 /** One for each reason. */
 export function sampleDeadLetters(screen: Screen, letters: readonly DeadLetter[]): string[] {
   const first = new Map(letters.toReversed().map((letter) => [letter.reason, letter]));
-  const rows = [...first.values()].map(({ id, reason, message }): Cell[] => [
-    { text: id },
-    { text: reason, style: 'magenta' },
-    { text: message, style: 'dim' },
-  ]);
+  const rows = [...first.values()]
+    .sort((a, b) => (a.reason < b.reason ? -1 : 1))
+    .map(({ id, reason, message }): Cell[] => [
+      { text: id },
+      { text: reason, style: 'magenta' },
+      { text: message, style: 'dim' },
+    ]);
   return table(screen, ['event', 'reason', 'message'], rows);
 }

@@ -3,7 +3,8 @@ import { styleText } from 'node:util';
 
 export type Style = Parameters<typeof styleText>[0];
 
-const DEFAULT_COLUMNS = 120;
+/** Where nobody wraps lines. */
+const FILE_COLUMNS = 160;
 const NARROWEST = 72;
 /** Between plain lines that replace the block where nothing can be redrawn, ms. */
 const PLAIN_MS = 1_000;
@@ -22,7 +23,7 @@ export class Screen {
   }
 
   get columns(): number {
-    return this.#out.columns ?? DEFAULT_COLUMNS;
+    return this.#out.columns ?? FILE_COLUMNS;
   }
 
   /** Colour only where the output is a terminal that has it; NO_COLOR is respected. */

@@ -12,6 +12,9 @@ import { createTopics, type DemoNames, deleteTopics, demoNames, SOURCE_PARTITION
 
 /** Longest orderly end of a part where others go on, ms: the connector promises 5 s. */
 export const GRACE_MS = 7_000;
+/** Of a line that says that a part is up: before the address and between it and the description; and of most addresses. */
+const PART_COLUMNS = 25;
+const ADDRESS_COLUMNS = 30;
 const CLEAN_UP = new URL('./clean-up.ts', import.meta.url).pathname;
 
 export interface Running {
@@ -70,8 +73,11 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   );
   const [connector] = await unlessEnded(over, Promise.all([connectorStarting, reading]));
   lines.up('connector', `${connector.url}/metrics`, CONFIG_FILE);
-  const input = `${grouped(EMAILS)} real e-mails and ${POISON.length} poison records`;
-  lines.up('producer', names.source, `${input} to ${SOURCE_PARTITIONS} partitions`);
+  lines.up(
+    'producer',
+    names.source,
+    `${grouped(EMAILS)} e-mails and ${POISON.length} poison records, ${SOURCE_PARTITIONS} partitions`,
+  );
   lines.done();
   return { brokers: kafka.brokers, brokerFiles: kafka.dataDir, names, sandbox, connector, reader, decisions, deadLetters };
 }
@@ -97,10 +103,12 @@ class StartLines {
 
   up(part: string, address: string, description: string): void {
     this.#waiting.delete(part);
-    const took = `after ${seconds(performance.now() - this.#startedMs)}`;
-    const rest = cut(`${description}, ${took}`, Math.max(20, this.#screen.columns - 54));
+    const took = seconds(performance.now() - this.#startedMs).padStart(6);
+    const { columns } = this.#screen;
+    const about = cut(description, columns - PART_COLUMNS - Math.max(address.length, ADDRESS_COLUMNS));
+    const tick = this.#screen.paint('green', '✓');
     this.#screen.print(
-      `  ${this.#screen.paint('green', '✓')} ${part.padEnd(10)} ${address.padEnd(36)}  ${this.#screen.paint('dim', rest)}`,
+      `  ${tick} ${part.padEnd(10)}${took}  ${address.padEnd(ADDRESS_COLUMNS)}  ${this.#screen.paint('dim', about)}`.trimEnd(),
     );
   }
 
