@@ -87,18 +87,18 @@ describe('mends of kafkajs', () => {
     queue.destroy();
   });
 
-  it('5: a large send is grouped in linear time', { timeout: 5_000 }, () => {
+  it('5: a large send is grouped in linear time', () => {
     const group = internal<(options: object) => Record<string, { n: number }[]>>('producer/groupMessagesPerPartition.js');
-    const messages = Array.from({ length: 200_000 }, (_, n) => ({ n }));
-    const partitioner = ({ message }: { message: { n: number } }) => message.n % 2;
+    const messages = Array.from({ length: 20_000 }, (_, n) => ({ n }));
+    const partitioner = ({ message }: { message: { n: number } }) => (message.n % 100 === 0 ? 0 : 1);
     const startedMs = performance.now();
     const groups = group({ topic: 't', partitionMetadata: [{}, {}], messages, partitioner });
-    assert.ok(performance.now() - startedMs < 2_000);
+    assert.ok(performance.now() - startedMs < 250);
     assert.deepEqual(
       groups[1]?.slice(0, 3).map(({ n }) => n),
-      [1, 3, 5],
+      [1, 2, 3],
     );
-    assert.equal(groups[0]?.length, 100_000);
+    assert.equal(groups[0]?.length, 200);
   });
 
   it('6: headers come back as they were written: null, several values, empty, and none for undefined', async () => {

@@ -21,7 +21,7 @@ describe('sends of a transaction', () => {
     const sent = planSends(records, 4, 0, 1_000).flatMap(({ messages }) => messages);
     assert.equal(sent.length, records.length);
     for (let key = 0; key < 9; key++) {
-      const values = sent.filter((message) => message.key === `key-${key}`).map(({ value }) => Number(value));
+      const values = sent.filter((message) => String(message.key) === `key-${key}`).map(({ value }) => Number(value));
       assert.deepEqual(
         values,
         [...values].sort((a, b) => a - b),

@@ -1,0 +1,62 @@
+/** Codecs, against Java's own producer and consumer. Without registerCodecs() only gzip is left. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
+import { CompressionTypes } from '../../../src/kafka/kafkajs-fixes.ts';
+import { realWorld } from '../../conformance/kafka-real.ts';
+import { RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
+import { testKafka } from '../../support/kafka.ts';
+
+const kafka = await testKafka();
+const cluster = existingCluster(kafka.brokers.join(','));
+
+const TYPES = {
+  gzip: CompressionTypes.GZIP,
+  snappy: CompressionTypes.Snappy,
+  lz4: CompressionTypes.LZ4,
+  zstd: CompressionTypes.ZSTD,
+};
+const COUNT = 400;
+/** Larger than a block of Snappy (32 KiB) and of LZ4 (64 KiB) for each batch. */
+const RECORD_BYTES = 1_000;
+
+describe('a source topic compressed with', { concurrency: 2 }, () => {
+  for (const [codec, type] of Object.entries(TYPES)) {
+    it(`${codec}: what Java wrote is read, and what this adapter's codec writes Java reads`, async () => {
+      const world = await realWorld(kafka, { sourcePartitions: 1, shards: 1 });
+      after(() => world.close());
+      const { source, output } = world.topics;
+      const java = [`bootstrap.servers=${cluster.brokers[0]}`, `compression.type=${codec}`, 'batch.size=200000', 'linger.ms=100'];
+      await cluster.tool('org.apache.kafka.tools.ProducerPerformance', [
+        ...['--topic', source, '--num-records', String(COUNT), '--record-size', String(RECORD_BYTES)],
+        ...['--throughput', '-1', '--producer-props', ...java],
+      ]);
+      const listener = new RecordingListener();
+      const group = world.group();
+      readSourceFrom(group, listener, 0);
+      await world.settle(group.start(listener));
+      await world.until('all records are read', () => listener.records('source', 0).length === COUNT);
+      for (const { value } of listener.records('source', 0)) {
+        assert.match(value?.toString() ?? '', /^[A-Z]{1000}$/);
+      }
+      assert.ok(
+        listener.batches.some(({ records }) => records.length > 70),
+        'batches were large enough to span blocks',
+      );
+
+      const records = Array.from({ length: 300 }, (_, n) => ({ value: `${n}:${'compressible text '.repeat(40)}` }));
+      await kafka.write(output, records, { compression: type });
+      const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
+        ...['--bootstrap-server', String(cluster.brokers[0]), '--topic', output, '--from-beginning'],
+        ...['--max-messages', '300', '--timeout-ms', '20000'],
+      ]);
+      assert.deepEqual(
+        printed
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.trimEnd()),
+        records.map(({ value }) => value.trimEnd()),
+      );
+    });
+  }
+});
