@@ -15,7 +15,8 @@ export interface Step {
   readonly offsets: readonly OffsetCommit[];
 }
 
-export type ClaimedCoordinate = SourceCoordinate & { readonly timestampMs: number };
+/** A record that intake took, and its timestamp. */
+export type TakenRecord = SourceCoordinate & { readonly timestampMs: number };
 
 /** The group's commits carry this: an offset without it was set by somebody else. */
 export const commitMetadata = (seq: number): string => `v1:${seq}`;
@@ -62,7 +63,7 @@ export class ShardState {
   }
 
   /** A new job over records that intake took: job + left + progress + source offsets. */
-  submit(record: JobRecord, items: readonly ClaimedCoordinate[]): Step {
+  submit(record: JobRecord, items: Iterable<TakenRecord>): Step {
     const left = this.#claimAll(items);
     this.#jobs.set(record.id, new LiveJob(record, left));
     const progress = this.#progress();
@@ -70,7 +71,7 @@ export class ShardState {
   }
 
   /** Records move from a job to its next attempt; the old one shrinks by them, or ends. */
-  move(from: LiveJob, record: JobRecord, items: readonly SourceCoordinate[]): Step {
+  move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
     const left = CoordinateSet.of(items);
     for (const { partition, offset } of items) {
       if (!from.left.delete(partition, offset))
@@ -90,7 +91,7 @@ export class ShardState {
   }
 
   /** Dead letters for records that never were in a job go out with this. */
-  deadLetter(records: readonly ClaimedCoordinate[]): Step {
+  deadLetter(records: Iterable<TakenRecord>): Step {
     this.#claimAll(records);
     return this.#progress();
   }
@@ -101,7 +102,7 @@ export class ShardState {
     return undefined;
   }
 
-  #claimAll(records: readonly ClaimedCoordinate[]): CoordinateSet {
+  #claimAll(records: Iterable<TakenRecord>): CoordinateSet {
     const set = new CoordinateSet();
     for (const { partition, offset } of records) {
       const state = this.partition(partition);

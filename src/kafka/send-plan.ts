@@ -30,7 +30,8 @@ export function planSends(
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedSend[] {
   const byPartition = new Map<number, OutgoingRecord[]>();
-  for (const record of records) {
+  for (const given of records) {
+    const record = encoded(given);
     const partition = record.key === null ? nullKeyPartition : partitionOf(record.key, partitions);
     const group = byPartition.get(partition);
     if (group === undefined) byPartition.set(partition, [record]);
@@ -62,6 +63,14 @@ export function splitBySize(
   }
   if (messages.length > 0) sends.push({ partition, messages });
   return sends;
+}
+
+/** Texts become bytes once: kafkajs would measure each of them twice more before it writes them. */
+function encoded(record: OutgoingRecord): OutgoingRecord {
+  const { key, value, headers } = record;
+  if (typeof key !== 'string' && typeof value !== 'string') return record;
+  const bytes = (text: Buffer | string | null) => (typeof text === 'string' ? Buffer.from(text) : text);
+  return { key: bytes(key), value: bytes(value), ...(headers === undefined ? {} : { headers }) };
 }
 
 /** Size of a record in a batch, bytes, not less than it will be. */

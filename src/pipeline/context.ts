@@ -32,6 +32,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly gates: TypeGates;
   readonly waits: WaitReasons;
   readonly limits: {
+    readonly encodes: LimitFunction;
     readonly uploads: LimitFunction;
     readonly polls: LimitFunction;
     readonly downloads: LimitFunction;

@@ -6,7 +6,7 @@ import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import { deadLetter } from '../core/dead-letter.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceRecord } from '../core/record.ts';
-import type { ClaimedCoordinate } from '../core/shard-state.ts';
+import type { TakenRecord } from '../core/shard-state.ts';
 import { RefusedError } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
@@ -176,7 +176,7 @@ export class Intake {
 
   async #deadLetters(poison: readonly { record: SourceRecord; poison: Poison }[]): Promise<void> {
     const { context, state } = this.#shard;
-    let chunk: (ClaimedCoordinate & { record: OutgoingRecord; reason: string })[] = [];
+    let chunk: (TakenRecord & { record: OutgoingRecord; reason: string })[] = [];
     let bytes = 0;
     const flush = async () => {
       const letters = chunk;

@@ -120,6 +120,8 @@ export class Retrier {
       attempt: record.attempt + 1,
       depth: record.depth + (bisected ? 1 : 0),
       spent: this.#spentOf(retry.job),
+      // Counted with the pass that read them, until the last part of it is through.
+      hold: () => undefined,
       release,
     };
   }

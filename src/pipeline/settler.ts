@@ -57,6 +57,8 @@ class Pass {
   readonly #retriedErrors = new CoordinateSet();
   #chunk: ChunkRow[] = [];
   #chunkBytes = 0;
+  /** One for all rows of a chunk: renderers keep what they made from it. */
+  #context: JobContext | undefined;
   #rows = 0;
 
   constructor(shard: ShardRuntime, job: LiveJob, status: RemoteStatus, download: number) {
@@ -120,7 +122,8 @@ class Pass {
       this.#retriedErrors.add(partition, offset);
       return;
     }
-    this.#chunk.push({ partition, offset, status: row.status, record: row.render(this.#context()) });
+    this.#context ??= this.#newContext();
+    this.#chunk.push({ partition, offset, status: row.status, record: row.render(this.#context) });
     this.#chunkBytes += row.bytes;
   }
 
@@ -129,6 +132,7 @@ class Pass {
     const chunk = this.#chunk;
     this.#chunk = [];
     this.#chunkBytes = 0;
+    this.#context = undefined;
     if (chunk.length === 0) return;
     try {
       await this.#shard.settle(this.#job, context.options.output.topic, chunk);
@@ -174,7 +178,7 @@ class Pass {
     this.#shard.context.metrics.count('result_anomalies_total', { ...this.#shard.labels, kind }, count);
   }
 
-  #context(): JobContext {
+  #newContext(): JobContext {
     const { id, remoteId, type, attempt } = this.#job.record;
     return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }

@@ -2,7 +2,7 @@
 import type { LiveJob } from '../core/job.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
-import type { ClaimedCoordinate, ShardState, Step } from '../core/shard-state.ts';
+import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import type { PipelineContext } from './context.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
@@ -97,7 +97,7 @@ export class ShardRuntime {
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
-  async deadLetter(records: readonly (ClaimedCoordinate & { readonly record: OutgoingRecord })[]): Promise<void> {
+  async deadLetter(records: readonly (TakenRecord & { readonly record: OutgoingRecord })[]): Promise<void> {
     await this.#publish(this.context.options.deadLetters.topic, records, () => {
       this.inHand.poison -= records.length;
       return this.state.deadLetter(records);

@@ -281,6 +281,11 @@ export class ShardWorker {
 const MAX_TRANSACTION_MS = 180_000;
 
 function firstSubmission(sealed: SealedItems, context: PipelineContext): Submission {
-  const { type, items, bytes, sinceMs } = sealed;
-  return { type, items, sinceMs, attempt: 1, depth: 0, spent: 1, release: () => context.budget.unseal(bytes) };
+  const { type, items, sinceMs } = sealed;
+  let held = sealed.bytes;
+  const hold = (bytes: number) => {
+    context.budget.unseal(held - bytes);
+    held = bytes;
+  };
+  return { type, items, sinceMs, attempt: 1, depth: 0, spent: 1, hold, release: () => hold(0) };
 }

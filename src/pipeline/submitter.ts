@@ -3,6 +3,7 @@
  * transaction, then upload. Jobs may commit in any order: one hanging call blocks nobody.
  */
 import { backoffCeilingMs, retryWaitMs } from '../core/backoff.ts';
+import { CoordinateList } from '../core/coordinate-list.ts';
 import type { JobFailure } from '../core/failure-policy.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
@@ -14,7 +15,8 @@ import type { WaitReason } from './wait-reasons.ts';
 
 export interface Submission {
   readonly type: string;
-  readonly items: readonly ContentItem[];
+  /** Let go as soon as the body is encoded. */
+  items: readonly ContentItem[];
   /** Wall clock, ms: when the oldest item arrived (first submissions). */
   readonly sinceMs: number;
   /** The job that these items leave, for another attempt; undefined for a first submission. */
@@ -22,8 +24,15 @@ export interface Submission {
   readonly attempt: number;
   readonly depth: number;
   readonly spent: number;
-  /** Gives back the memory that the items were counted with. */
+  /** Memory that this submission is counted with: `hold` corrects it once the body is encoded, `release` gives it back. */
+  readonly hold: (bytes: number) => void;
   readonly release: () => void;
+}
+
+/** A submission ready to go: the items are gone, what they leave behind is their body and their coordinates. */
+interface Sealed {
+  readonly body: EncodedBody;
+  readonly records: CoordinateList;
 }
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
@@ -52,18 +61,17 @@ export class Submitter {
   /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
     const { context, signal } = this.#shard;
-    let body: EncodedBody | undefined;
     try {
+      const sealed = await context.limits.encodes(() => this.#encode(submission));
       for (;;) {
         await context.gates.open(submission.type, signal);
         const done = await context.limits.uploads(async () => {
           signal.throwIfAborted();
-          body ??= await this.#encode(submission);
           const created = await this.#create(submission.type);
           if (created === undefined) return false;
-          const job = await this.#journal(submission, created, body);
+          const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return false;
-          await this.#upload(job, created, body);
+          await this.#upload(job, created, sealed.body);
           return true;
         });
         if (done) return;
@@ -73,16 +81,20 @@ export class Submitter {
     }
   }
 
-  async #encode(submission: Submission): Promise<EncodedBody> {
-    const { context, labels } = this.#shard;
+  async #encode(submission: Submission): Promise<Sealed> {
+    const { context, labels, signal } = this.#shard;
+    signal.throwIfAborted();
     const startedMs = context.clock.now();
     if (submission.from === undefined) {
       context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
     }
     const body = await context.kind.encode(submission.items);
+    const records = new CoordinateList(submission.items);
+    submission.items = [];
+    submission.hold(body.body.length);
     context.metrics.observe('batch_rows', labels, body.rows);
     context.metrics.observe('batch_bytes', labels, body.body.length);
-    return body;
+    return { body, records };
   }
 
   /** @returns undefined when the service refuses the type: its gate is closed now. */
@@ -113,9 +125,9 @@ export class Submitter {
   }
 
   /** @returns undefined when another job took the same remote id meanwhile. */
-  async #journal(submission: Submission, created: CreatedJob, body: EncodedBody): Promise<LiveJob | undefined> {
+  async #journal(submission: Submission, created: CreatedJob, { body, records }: Sealed): Promise<LiveJob | undefined> {
     const { context, state, queue, inHand } = this.#shard;
-    const { items, from } = submission;
+    const { from } = submission;
     const id = context.random.id();
     const record: JobRecord = {
       id,
@@ -126,17 +138,17 @@ export class Submitter {
       depth: submission.depth,
       spent: submission.spent,
       root: from?.record.root ?? id,
-      count: items.length,
+      count: records.length,
       bytes: body.body.length,
       createdMs: context.clock.now(),
-      oldestEventMs: items.reduce((oldest, item) => Math.min(oldest, item.timestampMs), Number.POSITIVE_INFINITY),
-      sources: sourcesOf(items),
+      oldestEventMs: records.oldestMs,
+      sources: sourcesOf(records),
     };
     const startedMs = context.clock.now();
     await queue.run((): Transaction | undefined => {
       if (state.hasRemoteId(created.remoteId)) return undefined;
-      const step = from === undefined ? state.submit(record, items) : state.move(from, record, items);
-      if (from === undefined) inHand.sealed -= items.length;
+      const step = from === undefined ? state.submit(record, records) : state.move(from, record, records);
+      if (from === undefined) inHand.sealed -= records.length;
       return { journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal], offsets: step.offsets };
     });
     const job = state.jobs.get(id);
@@ -144,12 +156,12 @@ export class Submitter {
     this.#observe('journal', startedMs);
     context.metrics.count('batches_created_total', this.#shard.labels);
     if (from !== undefined) {
-      context.metrics.count('items_resubmitted_total', this.#shard.labels, items.length);
+      context.metrics.count('items_resubmitted_total', this.#shard.labels, records.length);
       if (from.left.size === 0) this.#shard.jobs.delete(from.record.id);
     }
     this.#shard.status(job);
     this.#journaled();
-    this.#shard.logger.debug({ job: id, batch: record.remoteId, rows: items.length, attempt: record.attempt }, 'batch created');
+    this.#shard.logger.debug({ job: id, batch: record.remoteId, rows: records.length, attempt: record.attempt }, 'batch created');
     return job;
   }
 

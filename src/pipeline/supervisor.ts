@@ -66,6 +66,8 @@ export class Supervisor {
       waits,
       gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
       limits: {
+        // One thread encodes: a second batch at once would only keep more items in memory.
+        encodes: pLimit(1),
         uploads: pLimit(options.concurrency.uploads),
         polls: pLimit(options.concurrency.polls),
         downloads: pLimit(options.concurrency.downloads),

@@ -77,7 +77,8 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
       `${batch}${partition},"offset":${offset},"key":${keyJson(key)}` +
       `,"timestamp":${source.timestampMs < 0 ? 'null' : `"${new Date(source.timestampMs).toISOString()}"`}${tail}`;
     const headers = source.headers === undefined ? { [EVENT_ID_HEADER]: id } : withHeader(source.headers, EVENT_ID_HEADER, id);
-    return { key, value, headers };
+    // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
+    return { key, value: Buffer.from(value), headers };
   }
 
   return {

@@ -88,7 +88,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
       partition: record.partition,
       offset: record.offset,
       timestampMs: record.timestampMs,
-      key: record.key,
+      key: record.key === null ? null : own(record.key),
       headers,
       type,
       content,
@@ -100,6 +100,9 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     return { item };
   };
 }
+
+/** A copy: a slice of a fetched response would keep the whole response, a megabyte, alive for as long as the item waits. */
+const own = (bytes: Buffer): Buffer => Buffer.from(bytes);
 
 function poison(reason: PoisonReason, message: string): Decoded {
   return { poison: { reason, message } };
