@@ -33,12 +33,12 @@ export interface Running {
 /** Starts the broker, the topics, the sandbox, the connector and the reader. What is begun is known to `cleanup` at once. */
 export async function startParts(context: PartContext, cleanup: Cleanup, screen: Screen): Promise<Running> {
   const { over } = context;
-  const lines = new StartLines(screen);
+  const lines = new StartLines(screen, over);
   const shared = (process.env.KAFKA_BROKERS ?? '') !== '';
   const names = demoNames(shared);
 
   lines.begin('Kafka', 'starting');
-  const starting = startKafka({ onProgress: (message) => lines.note('Kafka', message) });
+  const starting = startKafka({ signal: over, onProgress: (message) => lines.note('Kafka', message) });
   cleanup.add('stop Kafka', async () => (await starting.catch(() => undefined))?.stop());
   lines.begin('sandbox', 'starting');
   const closing = shared ? [{ command: process.execPath, args: [CLEAN_UP, process.env.KAFKA_BROKERS ?? '', names.prefix] }] : [];
@@ -85,11 +85,14 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
 /** Parts that are up are lines that stay; the others are redrawn below them. */
 class StartLines {
   readonly #screen: Screen;
+  /** After it there is nothing more to say. */
+  readonly #over: AbortSignal;
   readonly #startedMs = performance.now();
   readonly #waiting = new Map<string, string>();
 
-  constructor(screen: Screen) {
+  constructor(screen: Screen, over: AbortSignal) {
     this.#screen = screen;
+    this.#over = over;
   }
 
   begin(part: string, message: string): void {
@@ -102,6 +105,7 @@ class StartLines {
   }
 
   up(part: string, address: string, description: string): void {
+    if (this.#over.aborted) return;
     this.#waiting.delete(part);
     const took = seconds(performance.now() - this.#startedMs).padStart(6);
     const { columns } = this.#screen;
@@ -117,6 +121,7 @@ class StartLines {
   }
 
   #draw(): void {
+    if (this.#over.aborted) return;
     const lines = [...this.#waiting].map(([part, message]) =>
       this.#screen.paint('dim', cut(`  · ${part.padEnd(10)} ${message}`, this.#screen.columns - 1)),
     );

@@ -46,10 +46,11 @@ export async function startDockerBroker(version: string, options: KafkaOptions):
   options.onProgress?.(`starting ${image} in Docker (downloads the image the first time)`);
   const broker = new DockerBroker(name, image, node.port);
   try {
-    await broker.start(properties);
+    await broker.start(properties, options.signal);
     return broker;
   } catch (error) {
     await broker.stop();
+    options.signal?.throwIfAborted();
     throw error;
   }
 }
@@ -72,19 +73,22 @@ class DockerBroker implements LocalKafka {
     this.description = `${image} in Docker`;
   }
 
-  async start(properties: Readonly<Record<string, string>>): Promise<void> {
+  async start(properties: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<void> {
     const settings = Object.entries(properties).flatMap(([key, value]) => ['--env', `${environmentName(key)}=${value}`]);
-    await this.#attach([
-      'run',
-      '--name',
-      this.#name,
-      '--publish',
-      `127.0.0.1:${this.#port}:${this.#port}`,
-      '--env',
-      'KAFKA_HEAP_OPTS=-Xmx512m',
-      ...settings,
-      this.#image,
-    ]);
+    await this.#attach(
+      [
+        'run',
+        '--name',
+        this.#name,
+        '--publish',
+        `127.0.0.1:${this.#port}:${this.#port}`,
+        '--env',
+        'KAFKA_HEAP_OPTS=-Xmx512m',
+        ...settings,
+        this.#image,
+      ],
+      signal,
+    );
   }
 
   async stop(): Promise<void> {
@@ -123,7 +127,7 @@ class DockerBroker implements LocalKafka {
     if (index !== 0) throw new RangeError(`there is no broker ${index}: in Docker there is one, number 0`);
   }
 
-  async #attach(args: readonly string[]): Promise<void> {
+  async #attach(args: readonly string[], interrupted?: AbortSignal): Promise<void> {
     const client = await spawnKept({
       command: 'docker',
       args,
@@ -139,7 +143,8 @@ class DockerBroker implements LocalKafka {
     void client.exited.then(({ code }) =>
       ended.abort(new Error(`the Kafka container ended with code ${code}:\n${this.#output.join('\n')}`)),
     );
-    await untilReady({ brokers: this.brokers, count: 1, deadlineMs: Date.now() + START_MS, signal: ended.signal });
+    const signal = interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]);
+    await untilReady({ brokers: this.brokers, count: 1, deadlineMs: Date.now() + START_MS, signal });
   }
 }
 

@@ -46,6 +46,7 @@ export class JarsUnavailable extends Error {
 export async function ensureJars(
   onProgress: (message: string) => void = () => undefined,
   manifestFile: string = MANIFEST,
+  signal?: AbortSignal,
 ): Promise<string> {
   const cache = await jarCache();
   const manifest = parseManifest(await readFile(manifestFile, 'utf8'));
@@ -60,7 +61,7 @@ export async function ensureJars(
     throw new JarsUnavailable(`the Kafka jars must be fetched ${reason}, and ${found.missing}`);
   }
   onProgress(`fetching Kafka ${await kafkaVersion()} with Maven (54 MB, ${reason})`);
-  const fetched = await fetchInto(path.dirname(cache), found.mvn);
+  const fetched = await fetchInto(path.dirname(cache), found.mvn, signal);
   try {
     const wrong = await differences(fetched.jars, manifest);
     if (wrong.length > 0) {
@@ -94,7 +95,11 @@ async function install(jars: string, cache: string, manifest: ReadonlyMap<string
   }
 }
 
-async function fetchInto(parent: string, mvn: string): Promise<{ readonly jars: string; remove(): Promise<void> }> {
+async function fetchInto(
+  parent: string,
+  mvn: string,
+  signal?: AbortSignal,
+): Promise<{ readonly jars: string; remove(): Promise<void> }> {
   await mkdir(parent, { recursive: true });
   const directory = await keepDirectory(path.join(parent, `fetching-${randomUUID()}`));
   const output: string[] = [];
@@ -113,7 +118,12 @@ async function fetchInto(parent: string, mvn: string): Promise<{ readonly jars: 
       cwd: directory.path,
       onLine: (line) => output.push(line),
     });
+    const abandon = () => void maven.stop(0);
+    signal?.addEventListener('abort', abandon, { once: true });
+    if (signal?.aborted) abandon();
     const { code } = await maven.exited;
+    signal?.removeEventListener('abort', abandon);
+    signal?.throwIfAborted();
     if (code !== 0) throw new Error(`Maven could not fetch Kafka's jars:\n${output.slice(-25).join('\n')}`);
     return { jars, remove: directory.remove };
   } catch (error) {

@@ -46,6 +46,7 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
       return cluster;
     } catch (error) {
       await cluster.stop();
+      options.signal?.throwIfAborted();
       const taken = error instanceof PortTaken || error instanceof WrongCluster;
       if (taken && options.port !== undefined) {
         throw new Error(`port ${options.port} or one after it is in use: choose another, or none`, { cause: error });
@@ -100,12 +101,15 @@ class JavaCluster implements LocalKafka {
   }
 
   async start(): Promise<void> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
     this.#options.onProgress?.('formatting the data directory');
     await mkdir(this.#temporary, { recursive: true });
-    await Promise.all(this.#brokers.map((broker) => this.#format(broker)));
+    await Promise.all(this.#brokers.map((broker) => this.#format(broker, signal)));
+    signal?.throwIfAborted();
     this.#options.onProgress?.(`starting ${this.#brokers.length === 1 ? 'the broker' : `${this.#brokers.length} brokers`}`);
     await Promise.all(this.#brokers.map((broker) => this.#launch(broker)));
-    await this.#ready();
+    await this.#ready(signal);
   }
 
   async stop(): Promise<void> {
@@ -132,15 +136,13 @@ class JavaCluster implements LocalKafka {
   }
 
   tool(className: string, args: readonly string[]): Promise<string> {
+    return this.#tool(className, args);
+  }
+
+  #tool(className: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
     const { java, jars } = this.#kafka;
-    return runJava(java, {
-      className,
-      args,
-      jars,
-      temporary: this.#temporary,
-      maxHeapMiB: TOOL_HEAP_MIB,
-      logLevel: 'error',
-    });
+    const program = { className, args, jars, temporary: this.#temporary, maxHeapMiB: TOOL_HEAP_MIB, logLevel: 'error' } as const;
+    return runJava(java, program, signal);
   }
 
   get #temporary(): string {
@@ -161,12 +163,12 @@ class JavaCluster implements LocalKafka {
     return process;
   }
 
-  async #format({ node, directory, configFile }: Broker): Promise<void> {
+  async #format({ node, directory, configFile }: Broker, signal: AbortSignal | undefined): Promise<void> {
     await mkdir(directory, { recursive: true });
     const nodes = this.#brokers.map((broker) => broker.node);
     const places = { bindHost: '127.0.0.1', dataDir: path.join(directory, 'data') };
     await writeFile(configFile, propertiesFile(serverProperties(node, nodes, places, this.#options.properties)));
-    await this.tool('kafka.tools.StorageTool', ['format', '--cluster-id', this.#clusterId, '--config', configFile]);
+    await this.#tool('kafka.tools.StorageTool', ['format', '--cluster-id', this.#clusterId, '--config', configFile], signal);
   }
 
   async #launch(broker: Broker): Promise<void> {
@@ -186,7 +188,7 @@ class JavaCluster implements LocalKafka {
     });
   }
 
-  async #ready(): Promise<void> {
+  async #ready(interrupted?: AbortSignal): Promise<void> {
     const ended = new AbortController();
     const running = this.#brokers.filter(({ process }) => process !== undefined && process.exit === undefined);
     for (const broker of running) void broker.process?.exited.then(() => ended.abort(broker));
@@ -196,9 +198,10 @@ class JavaCluster implements LocalKafka {
         count: running.length,
         clusterId: this.#clusterId,
         deadlineMs: Date.now() + START_MS,
-        signal: ended.signal,
+        signal: interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]),
       });
     } catch (error) {
+      interrupted?.throwIfAborted();
       const culprit = ended.signal.aborted ? (ended.signal.reason as Broker) : (running[0] as Broker);
       if (error instanceof WrongCluster) throw error;
       throw await startFailure(culprit, error);

@@ -88,7 +88,7 @@ export async function runJava(java: string, program: JavaProgram, signal?: Abort
   try {
     const { stdout } = await execute(java, javaArguments(program), {
       maxBuffer: 64 * 1024 * 1024,
-      ...(signal === undefined ? {} : { signal }),
+      ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' }),
     });
     return stdout;
   } catch (error) {

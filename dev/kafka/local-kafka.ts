@@ -9,6 +9,8 @@ export interface KafkaOptions {
   readonly properties?: Readonly<Record<string, string>>;
   /** Told what is being done, one short sentence at a time. */
   readonly onProgress?: (message: string) => void;
+  /** Ends the start: what was begun is ended and removed, then the start rejects with the signal's reason. No effect afterwards. */
+  readonly signal?: AbortSignal;
 }
 
 export interface LocalKafka {

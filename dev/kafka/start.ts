@@ -19,10 +19,11 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
   if (existing !== undefined && existing !== '') return existingCluster(existing);
 
   const java = await findJava();
+  options.signal?.throwIfAborted();
   let noJava = 'missing' in java ? java.missing : undefined;
   if (!('missing' in java)) {
     try {
-      const jars = await ensureJars(options.onProgress);
+      const jars = await ensureJars(options.onProgress, undefined, options.signal);
       return await startJavaCluster({ java: java.java, jars }, options);
     } catch (error) {
       if (!(error instanceof JarsUnavailable)) throw error;
@@ -35,6 +36,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
 
   const version = await kafkaVersion();
   const docker = await findDocker();
+  options.signal?.throwIfAborted();
   if (!('missing' in docker)) return await startDockerBroker(version, options);
 
   throw new Error(
