@@ -59,6 +59,7 @@ export class KafkaShardGroup implements ShardGroup {
       await this.#openSession();
       await this.#firstJoin.promise;
     } catch (error) {
+      this.#stopping.signal.throwIfAborted();
       await this.stop();
       const { groupId } = this.#options;
       throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${explain(error)}`, { cause: error });

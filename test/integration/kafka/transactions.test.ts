@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, describe, it } from 'node:test';
+import { TransactionError } from '../../../src/core/ports/kafka.ts';
+import { KafkaShardProducers } from '../../../src/kafka/transactions.ts';
+import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
+import { exclusiveKafka } from '../../support/kafka.ts';
+
+// The copy of kafkajs that the adapter uses.
+const load = createRequire(import.meta.url);
+const kafka = await exclusiveKafka();
+
+async function newWorld(): Promise<RealWorld> {
+  const world = await realWorld(kafka, { sourcePartitions: 1, shards: 2, outputPartitions: 2 });
+  after(() => world.close());
+  return world;
+}
+
+const failure = (kind: string) => (error: unknown) => error instanceof TransactionError && error.failure === kind;
+
+describe('a transaction', () => {
+  it('that takes too long fails as aborted, is never committed, and its producer is closed quickly', async () => {
+    const world = await newWorld();
+    const producer = world.producersWith({ transactionTimeoutMs: 2_000 }).open(0);
+    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] }));
+    await kafka.cluster.kill(0, 'SIGSTOP');
+    const late = producer.commit({ journal: [{ key: 'b', value: '2' }] });
+    await assert.rejects(world.settle(late), failure('aborted'));
+    await kafka.cluster.kill(0, 'SIGCONT');
+    const startedMs = performance.now();
+    await producer.close();
+    assert.ok(performance.now() - startedMs < 2_000);
+    await world.settle(
+      world
+        .producers()
+        .open(0)
+        .commit({ journal: [{ key: 'c', value: '3' }] }),
+    );
+    const values = (await world.readAll(world.topics.journal)).map(({ value }) => String(value));
+    assert.deepEqual(values, ['1', '3']);
+  });
+
+  it('whose commit was done but not answered is unknown, and one whose commit never arrived is too', async () => {
+    const { prototype } = load('kafkajs/src/broker/index.js') as { prototype: { endTxn(request: object): Promise<unknown> } };
+    for (const arrives of [true, false]) {
+      const world = await newWorld();
+      const producer = world.producers().open(0);
+      const { endTxn } = prototype;
+      prototype.endTxn = async function (request) {
+        if (arrives) await endTxn.call(this, request);
+        throw Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError', retriable: true });
+      };
+      await assert.rejects(world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] })), failure('unknown'));
+      prototype.endTxn = endTxn;
+      await world.settle(
+        world
+          .producers()
+          .open(0)
+          .commit({ journal: [{ key: 'b', value: '2' }] }),
+      );
+      const values = (await world.readAll(world.topics.journal)).map(({ value }) => String(value));
+      assert.deepEqual(values, arrives ? ['1', '2'] : ['2']);
+    }
+  });
+
+  it('goes on over a restart of the broker when nothing was under way', async () => {
+    const world = await newWorld();
+    const producer = world.producers().open(0);
+    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] }));
+    await kafka.cluster.kill(0);
+    await kafka.cluster.restart(0);
+    await world.settle(producer.commit({ journal: [{ key: 'b', value: '2' }] }));
+    assert.equal((await world.readAll(world.topics.journal)).length, 2);
+  });
+
+  it('fails as aborted when an output topic does not exist, and says which', async () => {
+    const world = await newWorld();
+    const attempt = world
+      .producers()
+      .open(0)
+      .commit({
+        journal: [{ key: 'a', value: '1' }],
+        outputs: [{ topic: 'no-such-topic', records: [{ key: 'k', value: 'v' }] }],
+      });
+    await assert.rejects(world.settle(attempt), (error) => failure('aborted')(error) && /no-such-topic/.test(String(error)));
+  });
+
+  it('with offset metadata beyond what Kafka keeps is rejected', async () => {
+    const world = await newWorld();
+    const offsets = [{ partition: 0, offset: 1, metadata: 'x'.repeat(5_000) }];
+    const attempt = world
+      .producers()
+      .open(0)
+      .commit({ journal: [{ key: 'a', value: '1' }], offsets });
+    await assert.rejects(world.settle(attempt), failure('rejected'));
+  });
+
+  it('fails rather than lose records, silently, that go to a partition its producer does not know yet', async () => {
+    const world = await newWorld();
+    const { group, source, journal, output } = world.topics;
+    let count = 2;
+    const options = { groupId: group, sourceTopic: source, journalTopic: journal };
+    const producers = new KafkaShardProducers(
+      { brokers: kafka.brokers, clientId: 'c' },
+      options,
+      async () => count,
+      world.logger,
+    );
+    const outputs = (round: number) => {
+      const records = Array.from({ length: 50 }, (_, n) => ({ key: `${round}/${n}`, value: 'v' }));
+      return [{ topic: output, records }];
+    };
+    const old = producers.open(0);
+    await world.settle(old.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }));
+    await world.addPartitions(output, 6);
+    count = 6;
+    await assert.rejects(
+      world.settle(old.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) })),
+      (error) => failure('aborted')(error) && /nothing was sent to partition/.test(String(error)),
+    );
+    await old.close();
+    const fresh = producers.open(0);
+    await world.settle(fresh.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) }));
+    await fresh.close();
+    const seen = await world.readAll(output);
+    assert.equal(seen.length, 100);
+    assert.ok(seen.some(({ partition }) => partition > 1));
+  });
+
+  it('does not overlap with another of the same producer', async () => {
+    const world = await newWorld();
+    const producer = world.producers().open(0);
+    const first = producer.commit({ journal: [{ key: 'a', value: '1' }] });
+    await assert.rejects(producer.commit({ journal: [{ key: 'b', value: '2' }] }), failure('aborted'));
+    await world.settle(first);
+    await world.settle(producer.commit({ journal: [{ key: 'c', value: '3' }] }));
+  });
+});
