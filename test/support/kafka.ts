@@ -12,6 +12,7 @@ import type { Admin } from 'kafkajs';
 import { type KafkaOptions, type LocalKafka, startKafka } from '../../dev/kafka/start.ts';
 import type { SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { eventually } from './eventually.ts';
 import { type ReadRecord, TopicReader, type TopicReaderOptions } from './topic-reader.ts';
 import { type NewRecord, TopicWriter, type WriteOptions } from './topic-writer.ts';
 
@@ -65,9 +66,16 @@ export class TestKafka {
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
     const admin = await this.admin();
     await admin.createTopics({
-      waitForLeaders: true,
+      // kafkajs gives up when a broker does not know the new topic yet.
+      waitForLeaders: false,
       topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }],
     });
+    const led = async () => {
+      const metadata = await admin.fetchTopicMetadata({ topics: [topic] });
+      const known = metadata.topics[0]?.partitions ?? [];
+      return known.length === partitions && known.every(({ leader }) => leader >= 0);
+    };
+    await eventually(`topic ${topic} has its leaders`, led);
     return topic;
   }
 
