@@ -19,8 +19,8 @@ import { VERSION } from './version.ts';
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
 const STUCK_AFTER_MS = 60_000;
-/** Of the shutdown's time, kept for what comes after the transactions in hand. */
-const CLOSING_MS = 500;
+/** Of the shutdown's time, kept for what comes after the transactions in hand: the last answers, and the process's own end. */
+const CLOSING_MS = 750;
 
 /**
  * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.
@@ -161,12 +161,14 @@ async function stop(
     await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
     await Promise.allSettled([service.close(), kafka.close()]);
   };
-  const late = Symbol('late');
-  const ended = await Promise.race([
-    closeAll(),
-    systemClock.sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS)).then(() => late),
-  ]);
-  if (ended === late)
+  const closed = new AbortController();
+  const late = systemClock.sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS), closed.signal).then(
+    () => true,
+    () => false,
+  );
+  // A timer left behind would hold the process.
+  void closeAll().then(() => closed.abort());
+  if (await late)
     logger.warn({ timeoutMs: config.shutdown.timeoutMs }, 'not everything ended in time; the next owner picks it up');
   await server?.close();
 }

@@ -2,8 +2,8 @@
 /** The entry point. Nothing modern may be imported before Node's version is known: its own error would be unreadable. */
 import { nodeVersionProblem } from './node-version.ts';
 
-/** When something still holds the process open this long after the last command is done, it ends anyway. */
-const LINGER_MS = 1_000;
+/** When something still holds the process open this long after the last command is done, it ends anyway: a part of run.ts's CLOSING_MS. */
+const LINGER_MS = 250;
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
