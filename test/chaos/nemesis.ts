@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
-import type { Replica, Stack } from '../support/stack.ts';
+import type { LogLine, Replica, Stack } from '../support/stack.ts';
 import { liveJobs, ownedJobs } from '../support/stack-control.ts';
 
 export type Attack =
@@ -17,6 +17,8 @@ export type Attack =
   | 'kill both'
   /** SIGSTOP to an owner with live jobs; SIGCONT when the other replica has claimed one of its shards. */
   | 'zombie'
+  /** The same, but it wakes while the other replica is claiming, and writes what was overdue. */
+  | 'zombie at the claim'
   /** The same, and the replica that took over is killed when the zombie wakes. */
   | 'zombie and kill';
 
@@ -31,11 +33,15 @@ export interface Hits {
   zombiesFenced: number;
 }
 
-/** From a replica's being at work to the signal, and from the takeover to the zombie's awakening, ms at most. */
+/** From a replica's being at work to the signal, ms at most. */
 const STRIKE_MS = 1_500;
 const EARLY_MS = 2_500;
+/** From the takeover, or from the join that begins it, to the zombie's awakening, ms at most. */
 const WAKE_MS = 700;
-const PATIENCE = { deadlineMs: 45_000 };
+const WAKE_AT_CLAIM_MS = 100;
+const LOST = 'lost the shard; claiming it again once the group answers';
+/** Far longer than an attack takes, session timeout and claims included. */
+const ATTACK_MS = 60_000;
 
 export class Nemesis {
   readonly hits: Hits = { kills: 0, killsInFlight: 0, zombies: 0, zombiesInFlight: 0, zombiesFenced: 0 };
@@ -44,6 +50,7 @@ export class Nemesis {
   readonly #killed = new Set<Replica>();
   readonly #running: Replica[] = [];
   readonly #unasked = Promise.withResolvers<never>();
+  readonly #over = new AbortController();
 
   constructor(stack: Stack, random: SeededRandom) {
     this.#stack = stack;
@@ -57,6 +64,7 @@ export class Nemesis {
 
   /** Starts a replica; one that ends without having been killed fails the next attack. */
   async start(): Promise<Replica> {
+    this.#over.signal.throwIfAborted();
     const replica = await this.#stack.startReplica();
     this.#running.push(replica);
     void replica.process.exited.then(({ code, signal }) => {
@@ -67,15 +75,27 @@ export class Nemesis {
     return replica;
   }
 
-  /** Rejects when a replica ended by itself. */
+  /** Rejects when a replica ended by itself, or is no longer at work; nothing may follow then. */
   async attack(attack: Attack): Promise<void> {
-    await Promise.race([this.#attack(attack), this.#unasked.promise]);
+    const attacking = this.#attack(attack);
+    const deadline = Promise.withResolvers<never>();
+    const timer = setTimeout(() => deadline.reject(this.#stalled(`"${attack}" took longer than ${ATTACK_MS} ms`)), ATTACK_MS);
+    try {
+      await Promise.race([attacking, this.#unasked.promise, deadline.promise]);
+    } catch (error) {
+      this.#over.abort(error);
+      await Promise.allSettled(this.#running.map(({ process }) => process.stop(0)));
+      await attacking.catch(() => undefined);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #attack(attack: Attack): Promise<void> {
     switch (attack) {
       case 'kill early':
-        await sleep(this.#random.below(EARLY_MS));
+        await this.#sleep(EARLY_MS);
         return this.#kill([this.#pick()]);
       case 'kill':
         return this.#kill([await this.#busy()]);
@@ -83,8 +103,11 @@ export class Nemesis {
         await this.#busy();
         return this.#kill([...this.#running]);
       case 'zombie':
+        return this.#zombie('owns the shard', WAKE_MS, false);
+      case 'zombie at the claim':
+        return this.#zombie('joined the group', WAKE_AT_CLAIM_MS, false);
       case 'zombie and kill':
-        return this.#zombie(attack === 'zombie and kill');
+        return this.#zombie('owns the shard', WAKE_MS, true);
     }
   }
 
@@ -102,29 +125,32 @@ export class Nemesis {
     await Promise.all(victims.map(() => this.start()));
   }
 
-  async #zombie(kill: boolean): Promise<void> {
+  /** @param sign what the heir logs of the shards that it takes over */
+  async #zombie(sign: 'owns the shard' | 'joined the group', wakeMs: number, kill: boolean): Promise<void> {
     const victim = await this.#busy();
-    victim.process.kill('SIGSTOP');
     const from = new Map(this.#running.map((replica) => [replica, replica.lines.length]));
+    victim.process.kill('SIGSTOP');
     const owned = ownedJobs(victim);
     this.hits.zombies++;
     if (liveJobs(victim) > 0) this.hits.zombiesInFlight++;
-    const heirs = this.#running.filter((replica) => replica !== victim);
-    const takenFrom = (line: Readonly<Record<string, unknown>>) => owned.has(Number(line.shard));
+    const taken = ({ shard, shards }: LogLine) => [shard, shards].flat().some((one) => owned.has(Number(one)));
     const heir = await Promise.any(
-      heirs.map(async (replica) => {
-        await replica.logged('owns the shard', { from: from.get(replica) ?? 0, where: takenFrom });
-        return replica;
-      }),
+      this.#running
+        .filter((replica) => replica !== victim)
+        .map(async (replica) => {
+          await replica.logged(sign, { from: from.get(replica) ?? 0, where: taken });
+          return replica;
+        }),
     );
-    await sleep(this.#random.below(WAKE_MS));
+    await this.#sleep(wakeMs);
+    const woken = victim.lines.length;
     victim.process.kill('SIGCONT');
     if (kill) await this.#kill([heir]);
-    const noticed = await Promise.any([
-      victim.logged('lost the shard; claiming it again once the group answers', { from: from.get(victim) ?? 0 }).then(() => true),
-      victim.logged('joined the group', { from: from.get(victim) ?? 0 }).then(() => false),
+    const fenced = await Promise.any([
+      victim.logged(LOST, { from: woken }).then(() => true),
+      victim.logged('joined the group', { from: woken }).then(() => false),
     ]);
-    if (noticed) this.hits.zombiesFenced++;
+    if (fenced) this.hits.zombiesFenced++;
   }
 
   #pick(): Replica {
@@ -134,23 +160,30 @@ export class Nemesis {
   /** A random replica that has live jobs, some random time later. */
   async #busy(): Promise<Replica> {
     const busy = () => this.#running.filter((replica) => liveJobs(replica) > 0);
-    await eventually('both replicas have work', () => busy().length === this.#running.length, PATIENCE).catch((error) => {
-      const logs = this.#running.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`);
-      throw new Error(`${error.message}\n${logs.join('\n')}`);
-    });
-    await sleep(this.#random.below(STRIKE_MS));
+    const ready = () => this.#over.signal.aborted || busy().length === this.#running.length;
+    await eventually('both replicas have work', ready, { deadlineMs: 2 * ATTACK_MS });
+    await this.#sleep(STRIKE_MS);
     const candidates = busy();
     return candidates[this.#random.below(candidates.length)] ?? this.#pick();
   }
+
+  #stalled(what: string): Error {
+    return new Error([what, ...this.#running.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`)].join('\n'));
+  }
+
+  async #sleep(belowMs: number): Promise<void> {
+    await sleep(this.#random.below(belowMs), undefined, { signal: this.#over.signal });
+  }
 }
 
-/** `kills` times a replica is killed, `zombies` times one is frozen, in an order drawn from the seed. */
+/** 23 kills and 11 zombies, in an order drawn from the seed. */
 export function plan(random: SeededRandom): Attack[] {
   const attacks: Attack[] = [
     ...Array<Attack>(11).fill('kill'),
     ...Array<Attack>(4).fill('kill early'),
     ...Array<Attack>(3).fill('kill both'),
-    ...Array<Attack>(4).fill('zombie'),
+    ...Array<Attack>(3).fill('zombie'),
+    ...Array<Attack>(6).fill('zombie at the claim'),
     ...Array<Attack>(2).fill('zombie and kill'),
   ];
   for (let last = attacks.length - 1; last > 0; last--) {

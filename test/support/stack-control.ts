@@ -31,10 +31,13 @@ export function ownedJobs(replica: Replica): Map<number, number> {
   const owned = new Map<number, number>();
   for (const text of replica.lines) {
     const line = parseLogLine(text);
-    const shard = Number(line?.shard);
-    if (line === undefined || Number.isNaN(shard)) continue;
+    if (line === undefined) continue;
+    const shard = Number(line.shard);
     const jobs = owned.get(shard);
-    if (line.msg === 'owns the shard') owned.set(shard, Number(line.jobs));
+    if (line.msg === 'joined the group') {
+      const kept = line.shards as readonly number[];
+      for (const one of owned.keys()) if (!kept.includes(one)) owned.delete(one);
+    } else if (line.msg === 'owns the shard') owned.set(shard, Number(line.jobs));
     else if (line.msg === 'lost the shard; claiming it again once the group answers') owned.delete(shard);
     else if (jobs === undefined) continue;
     else if (line.msg === 'batch created') owned.set(shard, jobs + 1);

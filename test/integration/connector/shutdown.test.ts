@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SourceCoordinate } from '../../../src/core/record.ts';
+import { eventually } from '../../support/eventually.ts';
+import { exclusiveKafka } from '../../support/kafka.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack.ts';
+import { liveJobs, ownedJobs, setFaults } from '../../support/stack-control.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+
+const PARTITIONS = 4;
+/** The promise of every orderly end. */
+const SHUTDOWN_MS = 5_000;
+
+const directories = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()] as const;
+const kafka = await exclusiveKafka();
+
+/** @param sessionTimeout by default far longer than a shutdown: shards that wait for it to run out would be seen */
+const begin = async (directory: string, sessionTimeout = '30s'): Promise<Stack> => {
+  const stack = await startStack(kafka, directory, {
+    partitions: PARTITIONS,
+    pipeline: {
+      batch: { maxRows: 20, maxAge: '200ms' },
+      // An upload that the end cut off is given up soon.
+      review: { poll: { initial: '100ms', max: '500ms' }, uploadGrace: '2s' },
+      kafka: { sessionTimeout, heartbeat: '500ms' },
+    },
+    config: { log: { level: 'debug' } },
+    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+  });
+  after(() => stack.stop());
+  return stack;
+};
+
+/** Sends SIGTERM and waits for the end. */
+async function terminate(replica: Replica): Promise<{ code: number | null; ms: number }> {
+  const startedMs = performance.now();
+  replica.process.kill('SIGTERM');
+  const { code } = await replica.process.exited;
+  return { code, ms: performance.now() - startedMs };
+}
+
+const ended = (replica: Replica) => `${replica.name}:\n${replica.lines.slice(-15).join('\n')}`;
+
+test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at once and settles its pending reviews, once', async (t) => {
+  const stack = await begin(directories[0]);
+  const [first, second] = [await stack.startReplica(), await stack.startReplica()];
+  const source: SourceCoordinate[] = [];
+  const over = new AbortController();
+  const writing = (async () => {
+    for (let n = 0; !over.signal.aborted; n++) {
+      const value = (partition: number) => JSON.stringify({ type: 'post', content: `text ${n}/${partition}` });
+      const events = Array.from({ length: PARTITIONS * 10 }, (_, i) => ({ partition: i % PARTITIONS, value: value(i) }));
+      source.push(...(await kafka.write(stack.topics.source, events)));
+      await sleep(20);
+    }
+  })();
+  const busy = () => [first, second].every((replica) => ownedJobs(replica).size === 2 && liveJobs(replica) >= 10);
+  await eventually('both replicas have pending reviews', busy, { deadlineMs: 30_000 });
+  const from = second.lines.length;
+  const pending = liveJobs(first);
+  const shards = [...ownedJobs(first).keys()];
+
+  const startedMs = performance.now();
+  const exited = terminate(first);
+  await Promise.all(shards.map((shard) => second.logged('owns the shard', { from, where: (line) => line.shard === shard })));
+  const takenMs = performance.now() - startedMs;
+  const { code, ms } = await exited;
+  over.abort();
+  await writing;
+  t.diagnostic(`exit after ${ms.toFixed(0)} ms with ${pending} reviews pending; taken over after ${takenMs.toFixed(0)} ms`);
+  assert.equal(code, 0, ended(first));
+  assert.ok(ms < SHUTDOWN_MS, `${ms} ms`);
+  assert.ok(takenMs < SHUTDOWN_MS, `the other replica had the shards after ${takenMs} ms`);
+
+  await setFaults(stack, []);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(source.length);
+  await eventually('nothing is in flight', async () => (await second.metric('items_in_flight')) === 0);
+  await terminal.refresh();
+  terminal.assertOnceEach(source);
+  // The transactions in hand were finished, not cut: nothing in the journal was ever aborted.
+  const journal = (await kafka.readAll(stack.topics.journal)).length;
+  assert.equal((await kafka.readAll(stack.topics.journal, { uncommitted: true })).length, journal);
+  assert.equal((await terminate(second)).code, 0, ended(second));
+});
+
+test('SIGTERM while starting ends within 5 seconds, at every stage of the start', async (t) => {
+  const stack = await begin(directories[1]);
+  for (const stage of ['metrics and health', 'created the journal topic', 'joined the group', 'running', 'owns the shard']) {
+    const replica = await stack.startReplica();
+    await replica.logged(stage);
+    const { code, ms } = await terminate(replica);
+    t.diagnostic(`after "${stage}": ${ms.toFixed(0)} ms`);
+    assert.equal(code, 0, ended(replica));
+    assert.ok(ms < SHUTDOWN_MS, `${ms} ms after ${stage}`);
+  }
+});
+
+test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a second signal at once with 130', async (t) => {
+  const stack = await begin(directories[2], '6s');
+  const replicas = [await stack.startReplica(), await stack.startReplica(), await stack.startReplica()];
+  const [twice, frozen, gone] = replicas as [Replica, Replica, Replica];
+  const source = await kafka.write(
+    stack.topics.source,
+    Array.from({ length: 400 }, (_, n) => ({
+      partition: n % PARTITIONS,
+      value: JSON.stringify({ type: 'post', content: `${n}` }),
+    })),
+  );
+  await eventually('all have work', () => replicas.every((replica) => liveJobs(replica) > 0), { deadlineMs: 30_000 });
+
+  await kafka.cluster.kill(0, 'SIGSTOP');
+  twice.process.kill('SIGTERM');
+  await twice.logged('stopping: finishing the transactions in hand');
+  const second = await terminate(twice);
+  t.diagnostic(`second signal: ${second.ms.toFixed(0)} ms`);
+  assert.equal(second.code, 130, ended(twice));
+  assert.ok(second.ms < 500, `${second.ms} ms`);
+
+  const stopped = await terminate(frozen);
+  t.diagnostic(`broker frozen: ${stopped.ms.toFixed(0)} ms`);
+  assert.equal(stopped.code, 0, ended(frozen));
+  assert.ok(stopped.ms < SHUTDOWN_MS, `${stopped.ms} ms`);
+
+  await kafka.cluster.kill(0);
+  await gone.logged('lost the group: joining again');
+  const without = await terminate(gone);
+  t.diagnostic(`broker gone: ${without.ms.toFixed(0)} ms`);
+  assert.equal(without.code, 0, ended(gone));
+  assert.ok(without.ms < SHUTDOWN_MS, `${without.ms} ms`);
+
+  const starting = await stack.startReplica();
+  await starting.logged('metrics and health');
+  const started = await terminate(starting);
+  t.diagnostic(`starting without a broker: ${started.ms.toFixed(0)} ms`);
+  assert.equal(started.code, 0, ended(starting));
+  assert.ok(started.ms < SHUTDOWN_MS, `${started.ms} ms`);
+
+  await kafka.cluster.restart(0);
+  await setFaults(stack, []);
+  const next = await stack.startReplica();
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(source.length, 60_000);
+  await eventually('nothing is in flight', async () => (await next.metric('items_in_flight')) === 0);
+  await terminal.refresh();
+  terminal.assertOnceEach(source);
+});
