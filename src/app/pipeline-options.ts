@@ -64,7 +64,8 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
     concurrency: {
       uploads: config.service.concurrency.transfers,
       polls: config.service.concurrency.requests,
-      downloads: config.service.concurrency.transfers,
+      // Each holds a chunk of decisions: two keep one busy while the other's transaction commits.
+      downloads: Math.min(2, config.service.concurrency.transfers),
       claims: CLAIMS_AT_A_TIME,
     },
   };

@@ -11,7 +11,7 @@ import { RefusedError } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
-const MAX_INBOX_BYTES = 2 * 1024 * 1024;
+const MAX_INBOX_BYTES = 256 * 1024;
 /** Dead letters of one transaction. */
 const MAX_DEAD_LETTERS = { rows: 1000, bytes: 4 * 1024 * 1024 };
 

@@ -20,6 +20,8 @@ export interface StackOptions {
   readonly pipeline?: Readonly<Record<string, unknown>>;
   /** Merged into the configuration, two levels deep. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Arguments of node that start the connector's command line. Default: from source. */
+  readonly connector?: readonly string[];
   /** The sandbox's policy. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
@@ -95,8 +97,17 @@ export class Stack {
   readonly sandbox: Kept;
   readonly configFile: string;
   readonly replicas: Replica[] = [];
+  readonly #connector: readonly string[];
 
-  constructor(topics: StackTopics, group: string, sandboxUrl: string, sandbox: Kept, configFile: string) {
+  constructor(
+    topics: StackTopics,
+    group: string,
+    sandboxUrl: string,
+    sandbox: Kept,
+    configFile: string,
+    connector: readonly string[] = [CLI],
+  ) {
+    this.#connector = connector;
     this.topics = topics;
     this.group = group;
     this.sandboxUrl = sandboxUrl;
@@ -110,7 +121,7 @@ export class Stack {
     const name = `replica-${this.replicas.length + 1}`;
     const kept = await spawnKept({
       command: process.execPath,
-      args: [CLI, 'run', '--config', this.configFile],
+      args: [...this.#connector, 'run', '--config', this.configFile],
       env: { ...process.env, LOG_FORMAT: 'json', ...env },
       onLine: (line) => {
         lines.push(line);
@@ -154,7 +165,7 @@ export async function startStack(kafka: TestKafka, directory: string, options: S
     pipelines: [merge(pipeline, options.pipeline ?? {})],
   };
   writeFileSync(configFile, stringify(merge(config, options.config ?? {})));
-  return new Stack(topics, group, url, sandbox, configFile);
+  return new Stack(topics, group, url, sandbox, configFile, options.connector);
 }
 
 async function startSandboxProcess(
