@@ -45,7 +45,8 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
   await unlessEnded(context.over, producing);
   if (stopFirst) {
     const badEnd = await unlessEnded(context.over, running.connector.stop(GRACE_MS));
-    if (badEnd !== undefined) problems.push(`the connector did not stop as it should: ${badEnd}`);
+    if (badEnd !== undefined)
+      problems.push(`The connector did not stop as it should: ${badEnd}. The end of its log:\n${running.connector.tail()}`);
   }
   await running.reader.readToEnd(AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]));
 
@@ -109,7 +110,7 @@ async function stalled({ connector, brokerFiles }: Running): Promise<string> {
     () => 'no answer',
   );
   const lines = [
-    `nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
+    `Nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
     'The end of its log:',
     connector.tail(),
   ];

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { keepDirectory } from '../process/kept.ts';
 import { type DemoResult, runDemo } from './demo.ts';
 import { Cleanup, Interrupted, messageOf, unlessEnded } from './ending.ts';
-import { Screen } from './screen.ts';
+import { Screen, written } from './screen.ts';
 import { seconds } from './table.ts';
 
 const USAGE = `usage: npm run demo [-- --keep]
@@ -128,4 +128,6 @@ if (args.help) {
   process.stdout.write(USAGE);
   process.exit(0);
 }
-process.exit(await main(args.keep));
+const code = await main(args.keep);
+await written(process.stdout);
+process.exit(code);

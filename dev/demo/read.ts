@@ -32,4 +32,3 @@ try {
   process.stderr.write(`cannot read ${topic} at ${brokers}: ${messageOf(error)}\n`);
   process.exitCode = 1;
 }
-process.exit();

@@ -63,3 +63,17 @@ export class Screen {
     return this.#block.length === 0 ? '' : `\r\u001b[${this.#block.length}A\u001b[0J`;
   }
 }
+
+/** Longest wait for whoever reads the output, ms. */
+const WRITTEN_MS = 1_000;
+
+/** Resolves when everything was written: `process.exit` throws away what a slow reader has not taken yet. */
+export function written(out: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, WRITTEN_MS);
+    out.write('', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

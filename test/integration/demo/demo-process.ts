@@ -1,0 +1,94 @@
+/** `npm run demo` as a process with a temporary directory of its own, and what is left of it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../../dev/demo/main.ts', import.meta.url));
+
+export class DemoProcess {
+  readonly process: ChildProcess;
+  readonly #temporary = temporaryDirectory();
+  readonly #exited: Promise<unknown[]>;
+  #output = '';
+  #more = Promise.withResolvers<void>();
+
+  constructor(args: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = {}) {
+    this.process = spawn(process.execPath, [MAIN, ...args], {
+      cwd: ROOT,
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined, ...env, TMPDIR: this.#temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#exited = once(this.process, 'close');
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text;
+        this.#more.resolve();
+        this.#more = Promise.withResolvers();
+      });
+    }
+    after(() => this.process.kill('SIGKILL'));
+  }
+
+  /** Standard output and error, as they came. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Resolves with the first match in the output. @throws Error with the output when the demo ends without one. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    const ended = this.#exited.then(() => 'ended' as const);
+    for (;;) {
+      const more = this.#more.promise;
+      const match = pattern.exec(this.#output);
+      if (match !== null) return match;
+      if ((await Promise.race([more, ended])) === 'ended' && !pattern.test(this.#output)) {
+        throw new Error(`the demo ended without ${pattern}:\n${this.#output}`);
+      }
+    }
+  }
+
+  /** Resolves to the exit code, or the signal that ended it. */
+  async end(): Promise<number | string> {
+    const [code, signal] = await this.#exited;
+    return (code ?? signal) as number | string;
+  }
+
+  /** @returns exit code, and ms from the signal to the end. */
+  async interrupt(): Promise<{ readonly code: number | string; readonly tookMs: number }> {
+    const startedMs = performance.now();
+    this.process.kill('SIGINT');
+    return { code: await this.end(), tookMs: performance.now() - startedMs };
+  }
+
+  /** Files in its temporary directory, and processes (where /proc tells) that it or its children started. */
+  left(): string[] {
+    return [...readdirSync(this.#temporary), ...this.processes()];
+  }
+
+  /** Every process has the temporary directory in its environment, by inheritance. */
+  processes(): string[] {
+    const found: string[] = [];
+    for (const pid of numbersIn('/proc')) {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+        if (!environment.includes(this.#temporary)) continue;
+        found.push(`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')}`);
+      } catch {
+        // Gone in the meantime, or somebody else's.
+      }
+    }
+    return found;
+  }
+}
+
+function numbersIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}

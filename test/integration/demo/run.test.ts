@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { testKafka } from '../../support/kafka.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { DemoProcess } from './demo-process.ts';
+
+const READ = fileURLToPath(new URL('../../../dev/demo/read.ts', import.meta.url));
+const BALANCE = /in 2,010 = 2,000 decided \+ 10 dead-lettered, 0 missing, 0 twice/;
+const kafka = await testKafka();
+
+test('the demo names every part with its address, shows an even balance, ends with 0 and leaves nothing', async () => {
+  const demo = new DemoProcess();
+  assert.equal(await demo.end(), 0, demo.output);
+  assert.match(demo.output, /Kafka +[\d.]+ s +\S+:\d+/);
+  for (const part of ['sandbox', 'connector'])
+    assert.match(demo.output, new RegExp(`${part} +[\\d.]+ s +http://127\\.0\\.0\\.1:\\d+`));
+  assert.match(demo.output, /produced [1-9].*consumed \d.*in review \d.*decisions \d.*dead letters \d/);
+  assert.match(demo.output, BALANCE);
+  assert.match(demo.output, /deep-equal in 2,000 of 2,000 decisions/);
+  const [, agreed] = await demo.says(/agreed with the expected result ([\d,]+) of 2,000 times/);
+  assert.ok(Number(agreed?.replace(',', '')) > 1_700, demo.output);
+  assert.ok(!demo.output.includes('\u001b'), 'no escape sequences where the output is no terminal');
+  assert.deepEqual(demo.left(), []);
+});
+
+test('on a cluster of somebody else --keep leaves topics with unique names to look at, and Ctrl-C deletes them', async () => {
+  const admin = await kafka.admin();
+  const demo = new DemoProcess(['--keep'], { KAFKA_BROKERS: kafka.brokers.join(',') });
+  await demo.says(/Ctrl-C stops it/);
+  assert.match(demo.output, BALANCE);
+
+  const [, metrics = ''] = await demo.says(/^ {2}metrics +(http\S+)/m);
+  assert.match(await (await fetch(metrics)).text(), /content_review_balance_items\{[^}]*\} 0\n/);
+  const [, health = ''] = await demo.says(/^ {2}health +\S+ +(http\S+)/m);
+  assert.equal((await fetch(health)).status, 200);
+  const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
+  assert.equal((await fetch(batches)).status, 200);
+  const [, topic = ''] = await demo.says(/node dev\/demo\/read\.ts \S+ (\S+)/);
+  const { stdout } = await promisify(execFile)(process.execPath, [READ, kafka.brokers.join(','), topic], { maxBuffer: 2 ** 26 });
+  const decisions = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string });
+  assert.equal(new Set(decisions.map(({ id }) => id)).size, 2_000);
+
+  const [, prefix = ''] = /^(demo-[0-9a-f]{8}-)content-decisions$/.exec(topic) ?? [];
+  const named = async () => [
+    ...(await admin.listTopics()).filter((name) => name.startsWith(prefix)),
+    ...(await admin.listGroups()).groups.filter(({ groupId }) => groupId.startsWith(prefix)).map(({ groupId }) => groupId),
+  ];
+  assert.equal((await named()).filter((name) => name.includes('content-')).length, 6, 'four topics and two groups');
+  const { code } = await demo.interrupt();
+  assert.equal(code, 130, demo.output);
+  assert.deepEqual(await named(), []);
+  assert.deepEqual(demo.left(), []);
+});
+
+test('a part that cannot start is named with the end of its log, the demo ends with 1 and leaves nothing', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const demo = new DemoProcess([], { KAFKA_BROKERS: kafka.brokers.join(','), HTTP_PORT: String(port) });
+  assert.equal(await demo.end(), 1, demo.output);
+  server.close();
+  assert.match(
+    demo.output,
+    /The connector ended by itself with exit code 1\. The end of its log:\n.*cannot listen on 127\.0\.0\.1:\d+/,
+  );
+  assert.deepEqual(demo.left(), []);
+});
+
+test('without any Kafka the demo says what to install and ends with 1', async () => {
+  const demo = new DemoProcess([], { KAFKA_BROKERS: undefined, JAVA_HOME: undefined, PATH: temporaryDirectory() });
+  assert.equal(await demo.end(), 1, demo.output);
+  assert.match(demo.output, /There is no Kafka to use[\s\S]*Java 17[\s\S]*Docker[\s\S]*KAFKA_BROKERS/);
+  assert.deepEqual(demo.left(), []);
+});
+
+test('an unknown argument is refused with the usage and exit code 2', async () => {
+  const demo = new DemoProcess(['--kep']);
+  assert.equal(await demo.end(), 2);
+  assert.match(demo.output, /--kep[\s\S]*usage: npm run demo/);
+});
