@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { type Stack, startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+import { runCliProcess } from '../cli/cli-process.ts';
+
+const MIB = 1024 * 1024;
+const BATCHING = { batch: { maxRows: 50, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
+
+const directories = Array.from({ length: 4 }, () => temporaryDirectory());
+const kafka = await testKafka();
+const stack = await startStack(kafka, directories[0] as string, { partitions: 1, pipeline: BATCHING });
+after(() => stack.stop());
+
+/** The stack's configuration, changed, in a file of its own. */
+function changedConfig(change: (config: ReturnType<typeof parse>) => void, of: Stack = stack): string {
+  const config = parse(readFileSync(of.configFile, 'utf8'));
+  change(config);
+  const file = path.join(directories[1] as string, `${uniqueName('config')}.yaml`);
+  writeFileSync(file, stringify(config));
+  return file;
+}
+
+const run = (change: (config: ReturnType<typeof parse>) => void) =>
+  runCliProcess(['run', '--config', changedConfig(change)], { LOG_FORMAT: 'json' });
+
+test('without a configuration, or with a file that is not there, it exits 2 and says so', async () => {
+  const none = await runCliProcess(['run']);
+  assert.equal(none.code, 2);
+  assert.match(none.err, /required option '-c, --config <file>' not specified/);
+  const missing = await runCliProcess(['run', '--config', '/no/such/file.yaml']);
+  assert.equal(missing.code, 2);
+  assert.match(missing.err, /\/no\/such\/file\.yaml/);
+});
+
+test('wrong types, unknown keys and missing values are reported all at once, each by its path, and it exits 2', async () => {
+  const { code, err } = await run((config) => {
+    config.kafka.brokers = 17;
+    config.pipelines[0].batch = { maxRows: 'many', maxAge: '30' };
+    config.pipelines[0].bacth = {};
+    config.http.prot = 9;
+    delete config.service.baseUrl;
+  });
+  assert.equal(code, 2, err);
+  for (const said of [
+    'kafka.brokers',
+    'pipelines[0].batch.maxRows',
+    'pipelines[0].batch.maxAge',
+    'pipelines[0].bacth',
+    'http.prot',
+  ]) {
+    assert.ok(err.includes(said), `${said} in:\n${err}`);
+  }
+  assert.match(err, /service\.baseUrl/);
+});
+
+test('with no broker at the address it exits 3, and names the address and what to check', async () => {
+  const { code, out } = await run((config) => {
+    config.kafka.brokers = ['127.0.0.1:1'];
+  });
+  assert.equal(code, 3, out);
+  assert.match(out, /127\.0\.0\.1:1\b/);
+  assert.match(out, /check that the brokers run/);
+});
+
+for (const [role, set] of [
+  ['source', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.source.topic = name)],
+  ['output', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.output.topic = name)],
+  ['dead-letter', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.deadLetters.topic = name)],
+] as const) {
+  test(`a missing ${role} topic makes it exit 4 and is named`, async () => {
+    const name = uniqueName('nowhere');
+    const { code, out } = await run((config) => set(config.pipelines[0], name));
+    assert.equal(code, 4, out);
+    assert.match(out, new RegExp(`the ${role} topic .*${name}.* does not exist: create it`));
+  });
+}
+
+test('a journal with another cleanup policy than compact makes it exit 4 and say what to alter', async () => {
+  for (const policy of ['delete', 'compact,delete']) {
+    const journal = await kafka.createTopic('journal', { settings: { 'cleanup.policy': policy } });
+    const { code, out } = await run((config) => {
+      config.pipelines[0].journal.topic = journal;
+    });
+    assert.equal(code, 4, out);
+    assert.ok(out.includes(journal) && out.includes(`cleanup.policy is \\"${policy}\\", must be exactly \\"compact\\"`), out);
+  }
+});
+
+test('a wrong service key: not ready with the reason, nothing lost, and all goes on when the key file is corrected', async () => {
+  const keyFile = path.join(directories[2] as string, 'service.key');
+  writeFileSync(keyFile, 'wrong-key');
+  const keyed = await startStack(kafka, directories[2] as string, {
+    partitions: 2,
+    pipeline: BATCHING,
+    config: { service: { apiKey: { file: keyFile } } },
+  });
+  after(() => keyed.stop());
+  const events = Array.from({ length: 40 }, (_, n) => ({
+    partition: n % 2,
+    value: JSON.stringify({ type: 'post', content: `text ${n}` }),
+  }));
+  const source = await kafka.write(keyed.topics.source, events);
+  const replica = await keyed.startReplica();
+  const url = await replica.url();
+  const refusal = await eventually('it is not ready because of the key', async () => {
+    const answer = await fetch(`${url}/readyz`);
+    const text = await answer.text();
+    return answer.status === 503 && text.includes('refuses the API key') ? text : undefined;
+  });
+  assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+  assert.equal(await replica.metric('items_in_flight'), 40);
+
+  writeFileSync(keyFile, 'stack-key');
+  const terminal = new TerminalRecords(kafka, keyed);
+  await terminal.untilCount(source.length, 60_000);
+  await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
+  await terminal.refresh();
+  terminal.assertOnceEach(source);
+  assert.ok(terminal.all.every(({ decision }) => decision?.status === 'SUCCESS'));
+});
+
+test('records that cannot be reviewed become dead letters with their reason; odd ones are reviewed as they are', async () => {
+  const replica = await stack.startReplica();
+  const events = [
+    { value: 'not JSON', reason: 'not_json' },
+    { value: Buffer.from([0xc3, 0x28]), reason: 'not_json' },
+    { value: '[1]', reason: 'not_an_object' },
+    { value: null, reason: 'null_value' },
+    { value: '', reason: 'not_json' },
+    { value: JSON.stringify({ type: 'post', content: '' }), reason: 'empty_content' },
+    { value: JSON.stringify({ type: 'post', content: 7 }), reason: 'no_content' },
+    { value: JSON.stringify({ type: 'post', content: 'x', metadata: { Status: 'mine', Content: 1, 'x result': null } }) },
+    { value: JSON.stringify({ type: 'post', content: '=HYPERLINK("http://x","y")\n+1', metadata: { '=key': '=value' } }) },
+    { value: JSON.stringify({ type: 'post', content: ' \t' }) },
+  ].map((event, n) => ({ key: `k${n}`, headers: { h: `v${n}` }, ...event }));
+  const source = await kafka.write(stack.topics.source, events);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(source.length);
+  terminal.assertOnceEach(source);
+  for (const [index, { key, value, reason }] of events.map((event) => ({ reason: undefined, ...event })).entries()) {
+    const found = terminal.one(source[index] as { partition: number; offset: number });
+    assert.equal(found.reason, reason, `${value}`);
+    assert.equal(String(found.record.key), key);
+    if (reason === undefined) {
+      assert.deepEqual(found.decision?.metadata, JSON.parse(String(value)).metadata ?? {});
+      assert.equal(found.decision?.status, 'SUCCESS');
+    } else {
+      assert.deepEqual(found.record.value, value === null ? null : Buffer.from(value));
+      assert.equal(String(found.record.headers.h), `v${index}`);
+    }
+  }
+  await eventually('the balance is even', async () => (await replica.metric('items_in_flight')) === 0);
+  assert.equal(await replica.metric('balance_items'), 0);
+});
+
+test('content of 5 MB is reviewed, or dead-lettered when it is more than maxContent, whatever the dead-letter topic takes', async () => {
+  const big = await startStack(kafka, directories[3] as string, {
+    partitions: 1,
+    pipeline: { ...BATCHING, source: { maxContent: '6MiB' }, batch: { maxAge: '200ms', maxBytes: '16MiB' } },
+    policy: { review: { rules: [{ when: { contains: 'the end' }, result: 'read to its end' }] } },
+  });
+  after(() => big.stop());
+  const admin = await kafka.admin();
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: 2, name: big.topics.source, configEntries: [{ name: 'max.message.bytes', value: String(8 * MIB) }] }],
+  });
+  const content = (bytes: number) => `${'words '.repeat(bytes / 6)}the end`;
+  const source = await kafka.write(big.topics.source, [
+    { key: 'fits', value: JSON.stringify({ type: 'post', content: content(5 * MIB) }) },
+    { key: 'too large', value: JSON.stringify({ type: 'post', content: content(6.5 * MIB) }) },
+    { key: 'after', value: JSON.stringify({ type: 'post', content: content(6) }) },
+  ]);
+  await big.startReplica();
+  const terminal = new TerminalRecords(kafka, big);
+  await terminal.untilCount(source.length, 60_000);
+  terminal.assertOnceEach(source);
+  const [fits, large, afterwards] = source.map((at) => terminal.one(at));
+  assert.equal(fits?.decision?.result, 'read to its end');
+  assert.equal(afterwards?.decision?.result, 'read to its end');
+  assert.equal(large?.reason, 'too_large');
+  assert.equal(large.record.value, null);
+  assert.equal(String(large.record.key), 'too large');
+  assert.ok(Number(String(large.record.headers['dead-letter-value-omitted-bytes'])) > 6.5 * MIB);
+});
