@@ -8,6 +8,7 @@ import type { FetchedBatch } from '../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceRecord } from '../core/record.ts';
 import type { TakenRecord } from '../core/shard-state.ts';
 import { RefusedError } from './errors.ts';
+import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
@@ -68,8 +69,9 @@ export class Intake {
     for (const end of this.#spanWaits.values()) end();
     this.#spanWaits.clear();
     let bytes = 0;
-    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest())
-      bytes += sealed.bytes;
+    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
+      bytes += memoryOfItems(sealed.items.length, sealed.bytes);
+    }
     this.#shard.context.budget.unbuffer(bytes);
   }
 
@@ -154,7 +156,7 @@ export class Intake {
       const decoded = kind.decode(record, partition.replay);
       if ('item' in decoded) {
         const { item } = decoded;
-        budget.buffer(item.bytes);
+        budget.buffer(memoryOfItems(1, item.bytes));
         inHand.buffered++;
         const sinceMs = offset < partition.seenBefore ? Math.min(nowMs, record.timestampMs) : nowMs;
         const sealed = this.#buffers.add(item, sinceMs);
@@ -209,7 +211,7 @@ export class Intake {
     const { context, inHand } = this.#shard;
     inHand.buffered -= sealed.items.length;
     inHand.sealed += sealed.items.length;
-    context.budget.seal(sealed.bytes);
+    context.budget.seal(memoryOfItems(sealed.items.length, sealed.bytes));
     this.#submit(sealed);
   }
 

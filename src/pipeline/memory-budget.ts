@@ -4,6 +4,12 @@
  */
 export const INTAKE_SHARE = 0.7;
 
+/** What an item costs beside its bytes: the objects that hold it, and what the collector lets lie until its next round. */
+const ITEM_OVERHEAD_BYTES = 512;
+
+/** Memory that `items` of `bytes` in all are counted with. */
+export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;
+
 /** Something that holds items it could seal into a batch to make room. */
 export interface Sealable {
   largestBytes(): number;

@@ -16,6 +16,7 @@ import type { PipelineContext } from './context.ts';
 import { ShardLostError } from './errors.ts';
 import { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
+import { memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Settler } from './settler.ts';
 import { type JobPhase, ShardRuntime } from './shard-runtime.ts';
@@ -282,7 +283,7 @@ const MAX_TRANSACTION_MS = 180_000;
 
 function firstSubmission(sealed: SealedItems, context: PipelineContext): Submission {
   const { type, items, sinceMs } = sealed;
-  let held = sealed.bytes;
+  let held = memoryOfItems(items.length, sealed.bytes);
   const hold = (bytes: number) => {
     context.budget.unseal(held - bytes);
     held = bytes;

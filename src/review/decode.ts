@@ -10,7 +10,7 @@ import { type MappingOptions, parsePath, valueAt } from './mapping.ts';
 export const MAX_METADATA_DEPTH = 64;
 
 /** Counted per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
-const ITEM_OVERHEAD_BYTES = 320;
+const ITEM_OVERHEAD_BYTES = 128;
 
 const NO_HEADERS: RecordHeaders = Object.freeze({});
 
