@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { orAborted } from './abortable.ts';
 import type { ConnectOptions } from './connect.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { explain } from './explain.ts';
@@ -91,13 +92,14 @@ export class KafkaShardGroup implements ShardGroup {
     const ended = AbortSignal.any([signal, this.#stopping.signal]);
     for (;;) {
       ended.throwIfAborted();
-      const confirmed = await this.#session?.heartbeat().then(
+      const heartbeat = this.#session?.heartbeat().then(
         () => true,
         // The fetch loop sees the same and joins again.
         () => false,
       );
-      ended.throwIfAborted();
-      if (confirmed === true) return;
+      // During a rebalance a heartbeat waits behind the join.
+      const confirmed = heartbeat !== undefined && (await orAborted(heartbeat, ended));
+      if (confirmed) return;
       await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() => ended.throwIfAborted());
     }
   }

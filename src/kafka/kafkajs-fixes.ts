@@ -1,32 +1,30 @@
 /**
  * kafkajs 2.2.4 with its known faults mended, in one place. Nothing else in the project loads kafkajs for its values.
  *
- * kafkajs has had no release since 2023, so the mends are made while it loads: this module drops whatever copy of kafkajs
- * is loaded already, replaces the faulty modules, and loads the rest on top of them. Another user of kafkajs in the same
- * process keeps the copy it has. Each mend says what is wrong, where, and which test shows it
+ * kafkajs has had no release since 2023, so the mends are made while it loads: faulty modules are replaced, and the rest is
+ * loaded on top of them (kafkajs-internals.ts). Each mend says what is wrong, where, and which test shows it
  * (test/unit/kafka/kafkajs-fixes.test.ts unless named otherwise).
  */
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
+import {
+  type ConsumerGroup,
+  type CreateRetry,
+  type DecodedBatch,
+  type Decoder,
+  type EncoderClass,
+  type EosManager,
+  type Grouping,
+  type Header,
+  internal,
+  loadKafkaJs,
+  type RecordToEncode,
+  type RequestQueue,
+  type Runner,
+  replace,
+} from './kafkajs-internals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
 
-const load = createRequire(import.meta.url);
-const root = path.dirname(load.resolve('kafkajs/package.json'));
-for (const file of Object.keys(load.cache)) {
-  if (file.startsWith(root + path.sep)) delete load.cache[file];
-}
-
-function internal<T>(file: string): T {
-  return load(path.join(root, 'src', file)) as T;
-}
-
-function replace(file: string, mended: unknown): void {
-  internal(file);
-  const module = load.cache[path.join(root, 'src', file)];
-  if (module === undefined) throw new Error(`kafkajs has no module src/${file}: this file mends version 2.2.4 only`);
-  module.exports = mended;
-}
+export type { ConsumerGroup };
 
 /** What a socket factory throws once its client is closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
@@ -38,10 +36,6 @@ export function isClientClosed(error: unknown): boolean {
   }
   return false;
 }
-
-type Bail = (error: unknown) => void;
-type Attempt = (bail: Bail, retryCount: number, retryTime: number) => Promise<unknown>;
-type CreateRetry = (options?: object) => (attempt: Attempt) => Promise<unknown>;
 
 /**
  * Mend 1: a closed client went on retrying (src/retry). Retries are timers that nothing can cancel: a producer closed while
@@ -60,18 +54,6 @@ function stopRetryingWhenClosed(): void {
       );
   };
   replace('retry/index.js', mended);
-}
-
-interface Decoder {
-  readonly buffer: Buffer;
-  readInt32(): number;
-  readBytes(size: number): Buffer;
-  canReadBytes(size: number): boolean;
-}
-interface DecodedBatch {
-  readonly firstOffset: string;
-  readonly lastOffsetDelta: number;
-  readonly records: PartitionData['messages'];
 }
 
 /** Where the magic byte is in every message format, and the least bytes kafkajs reads as a batch. */
@@ -123,13 +105,6 @@ function readCommittedOnly(): void {
   replace('consumer/batch.js', PartitionFetch);
 }
 
-interface RequestQueue {
-  pending: unknown[];
-  throttledUntil: number;
-  throttleCheckTimeoutId: NodeJS.Timeout | null;
-  checkPendingRequests(): void;
-}
-
 /** Mend 4: a timer of negative length after every response (src/network/requestQueue): Node warns, and it does nothing. */
 function noNegativeTimers(): void {
   const { prototype } = internal<{ prototype: RequestQueue & { scheduleCheckPendingRequests(): void } }>(
@@ -149,13 +124,6 @@ function noNegativeTimers(): void {
   };
 }
 
-interface Grouping {
-  readonly topic: string;
-  readonly partitionMetadata: readonly unknown[];
-  readonly messages: readonly KafkaJs.Message[];
-  readonly partitioner: (args: object) => number;
-}
-
 /** Mend 5: grouping the messages of a send copied a growing array per message (src/producer/groupMessagesPerPartition.js). */
 function groupInLinearTime(): void {
   replace('producer/groupMessagesPerPartition.js', ({ topic, partitionMetadata, messages, partitioner }: Grouping) => {
@@ -169,28 +137,6 @@ function groupInLinearTime(): void {
     }
     return groups;
   });
-}
-
-type Header = { readonly key: string; readonly value: Buffer | string | null | undefined };
-interface Encoder {
-  writeVarInt(value: number): Encoder;
-  writeInt8(value: number): Encoder;
-  writeVarLong(value: number): Encoder;
-  writeVarIntString(value: string): Encoder;
-  writeVarIntBytes(value: Buffer | string | null | undefined): Encoder;
-}
-interface EncoderClass {
-  new (initialSize?: number): Encoder;
-  sizeOfVarInt(value: number): number;
-  sizeOfVarLong(value: number): number;
-  sizeOfVarIntBytes(value: Buffer | string | null | undefined): number;
-}
-interface RecordToEncode {
-  readonly offsetDelta?: number;
-  readonly timestampDelta?: number;
-  readonly key?: Buffer | string | null;
-  readonly value: Buffer | string | null;
-  readonly headers?: Record<string, Header['value'] | readonly Header['value'][]>;
 }
 
 /**
@@ -219,15 +165,6 @@ function writeNullHeaders(): void {
   });
 }
 
-/** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */
-export interface ConsumerGroup {
-  readonly generationId: number | null;
-  readonly memberId: string | null;
-  readonly seekOffset: Map<string, string>;
-  /** Sends a heartbeat when none was sent within `interval` ms; joins one that is under way. */
-  heartbeat(options: { interval: number }): Promise<void>;
-}
-
 /** An assigner that also wants to know the consumer's inside. */
 export interface AttachedAssigner extends KafkaJs.Assigner {
   /** Called once, before the first join. */
@@ -236,7 +173,15 @@ export interface AttachedAssigner extends KafkaJs.Assigner {
   outOfRange(topic: string, partition: number): Promise<void>;
 }
 
+/** What the mends of ConsumerGroup need beside. */
 interface ConsumerGroupInside extends ConsumerGroup {
+  readonly cluster: { refreshMetadataIfNecessary(): Promise<void> };
+  readonly subscriptionState: { active(): { partitions: number[] }[] };
+  readonly maxWaitTime: number;
+  checkForStaleAssignment(): void;
+  recoverFromFetch(error: unknown): Promise<void>;
+  fetch(nodeId: string): Promise<unknown[]>;
+  resume(partitions: object[]): void;
   readonly assigners: readonly Partial<AttachedAssigner>[];
   connect(): Promise<void>;
   recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
@@ -262,9 +207,36 @@ function askWhenOutOfRange(): void {
   };
 }
 
-interface Runner {
-  readonly fetchManager: { start(): Promise<void> };
-  scheduleFetchManager(): void;
+/**
+ * Mend 10: with everything paused the fetch loop slept on after a resume (src/consumer/consumerGroup.js fetch), so that a
+ * claim waited for nothing before it could replay its journal. Test: test/integration/kafka/group-positions.test.ts.
+ */
+function wakeOnResume(): void {
+  const { prototype } = internal<{ prototype: ConsumerGroupInside }>('consumer/consumerGroup.js');
+  const { fetch, resume } = prototype;
+  const resumed = new WeakMap<ConsumerGroupInside, PromiseWithResolvers<void>>();
+  prototype.resume = function (this: ConsumerGroupInside, partitions): void {
+    resume.call(this, partitions);
+    resumed.get(this)?.resolve();
+    resumed.delete(this);
+  };
+  prototype.fetch = async function (this: ConsumerGroupInside, nodeId): Promise<unknown[]> {
+    if (this.subscriptionState.active().some(({ partitions }) => partitions.length > 0)) return fetch.call(this, nodeId);
+    try {
+      await this.cluster.refreshMetadataIfNecessary();
+      this.checkForStaleAssignment();
+    } catch (error) {
+      await this.recoverFromFetch(error);
+      return [];
+    }
+    const wake = resumed.get(this) ?? Promise.withResolvers<void>();
+    resumed.set(this, wake);
+    const timer = setTimeout(wake.resolve, this.maxWaitTime);
+    await wake.promise;
+    clearTimeout(timer);
+    if (resumed.get(this) === wake) resumed.delete(this);
+    return [];
+  };
 }
 
 /** A fetch loop that ran this long was healthy: what fails after it is a new trouble, not one more of an old one. */
@@ -296,11 +268,6 @@ function forgetOldErrors(): void {
     }
     scheduleFetchManager.call(this);
   };
-}
-
-type TopicPartitions = { topic: string; partitions: { partition: number }[] }[];
-interface EosManager {
-  addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
 }
 
 const announced = new Map<string, ReadonlyMap<string, ReadonlySet<number>>>();
@@ -345,8 +312,9 @@ noNegativeTimers();
 groupInLinearTime();
 writeNullHeaders();
 askWhenOutOfRange();
+wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
 
-const kafkajs = load('kafkajs') as typeof KafkaJs;
+const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

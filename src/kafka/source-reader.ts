@@ -7,6 +7,7 @@ import type { Cluster } from 'kafkajs';
 import type { SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { SourceRecord } from '../core/record.ts';
+import { orAborted } from './abortable.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain } from './explain.ts';
 import { isClientClosed } from './kafkajs-fixes.ts';
@@ -65,6 +66,7 @@ export class KafkaSourceReader implements SourceReader {
       let position = range.from;
       let earlyEnds = 0;
       while (position <= range.to) {
+        // A fetch cannot be called back: its answer is dropped.
         const fetch = await orAborted(this.#fetch(range.partition, position, stopped), stopped);
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
@@ -174,19 +176,4 @@ export class KafkaSourceReader implements SourceReader {
 async function logStart(cluster: Cluster, topic: string, partition: number): Promise<number> {
   const [offsets] = await cluster.fetchTopicsOffset([{ topic, partitions: [{ partition }], fromBeginning: true }]);
   return toOffset(offsets?.partitions[0]?.offset ?? '');
-}
-
-/** A fetch cannot be called back: its answer is dropped when the reader has gone. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => undefined);
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -47,3 +47,20 @@ describe('a batch fetched before its partition was', () => {
     await world.until('the other is read after all', () => listener.records('source', other).length === 4);
   });
 });
+
+describe('a partition that is resumed while all others are paused', () => {
+  it('is read at once, however long a fetch may wait', async () => {
+    const world = await realWorld(kafka, { sourcePartitions: 2, shards: 1 });
+    after(() => world.close());
+    await world.produce(world.topics.source, 1, numbered(0, 1));
+    const group = world.groupWith({ maxWaitMs: 20_000, sessionTimeoutMs: 30_000 });
+    const listener = new RecordingListener();
+    await world.settle(group.start(listener));
+    await world.settle(group.confirmMembership(new AbortController().signal));
+    const startedMs = performance.now();
+    group.seek('source', 1, 0);
+    group.resume('source', 1);
+    await world.until('it is read', () => listener.batches.length > 0);
+    assert.ok(performance.now() - startedMs < 5_000);
+  });
+});

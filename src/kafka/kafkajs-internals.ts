@@ -1,0 +1,103 @@
+/**
+ * A copy of kafkajs 2.2.4 of our own, and the shapes of its inside that kafkajs-fixes.ts touches. Whatever copy was loaded
+ * before stays with who loaded it; ours is loaded module by module, so that some can be replaced before others use them.
+ */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type * as KafkaJs from 'kafkajs';
+import type { PartitionData } from './partition-fetch.ts';
+
+const load = createRequire(import.meta.url);
+const root = path.dirname(load.resolve('kafkajs/package.json'));
+for (const file of Object.keys(load.cache)) {
+  if (file.startsWith(root + path.sep)) delete load.cache[file];
+}
+
+/** A module of kafkajs. */
+export function internal<T>(file: string): T {
+  return load(path.join(root, 'src', file)) as T;
+}
+
+/** Puts another in its place, for the modules that are loaded after this. */
+export function replace(file: string, mended: unknown): void {
+  internal(file);
+  const module = load.cache[path.join(root, 'src', file)];
+  if (module === undefined) throw new Error(`kafkajs has no module src/${file}: only version 2.2.4 can be mended`);
+  module.exports = mended;
+}
+
+/** Loads what is left of kafkajs: after the last replacement. */
+export function loadKafkaJs(): typeof KafkaJs {
+  return load('kafkajs') as typeof KafkaJs;
+}
+
+export type Bail = (error: unknown) => void;
+export type Attempt = (bail: Bail, retryCount: number, retryTime: number) => Promise<unknown>;
+export type CreateRetry = (options?: object) => (attempt: Attempt) => Promise<unknown>;
+
+export interface Decoder {
+  readonly buffer: Buffer;
+  readInt32(): number;
+  readBytes(size: number): Buffer;
+  canReadBytes(size: number): boolean;
+}
+export interface DecodedBatch {
+  readonly firstOffset: string;
+  readonly lastOffsetDelta: number;
+  readonly records: PartitionData['messages'];
+}
+
+export interface RequestQueue {
+  pending: unknown[];
+  throttledUntil: number;
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  checkPendingRequests(): void;
+}
+
+export interface Grouping {
+  readonly topic: string;
+  readonly partitionMetadata: readonly unknown[];
+  readonly messages: readonly KafkaJs.Message[];
+  readonly partitioner: (args: object) => number;
+}
+
+export type Header = { readonly key: string; readonly value: Buffer | string | null | undefined };
+export interface Encoder {
+  writeVarInt(value: number): Encoder;
+  writeInt8(value: number): Encoder;
+  writeVarLong(value: number): Encoder;
+  writeVarIntString(value: string): Encoder;
+  writeVarIntBytes(value: Buffer | string | null | undefined): Encoder;
+}
+export interface EncoderClass {
+  new (initialSize?: number): Encoder;
+  sizeOfVarInt(value: number): number;
+  sizeOfVarLong(value: number): number;
+  sizeOfVarIntBytes(value: Buffer | string | null | undefined): number;
+}
+export interface RecordToEncode {
+  readonly offsetDelta?: number;
+  readonly timestampDelta?: number;
+  readonly key?: Buffer | string | null;
+  readonly value: Buffer | string | null;
+  readonly headers?: Record<string, Header['value'] | readonly Header['value'][]>;
+}
+
+/** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */
+export interface ConsumerGroup {
+  readonly generationId: number | null;
+  readonly memberId: string | null;
+  readonly seekOffset: Map<string, string>;
+  /** Sends a heartbeat when none was sent within `interval` ms; joins one that is under way. */
+  heartbeat(options: { interval: number }): Promise<void>;
+}
+
+export interface Runner {
+  readonly fetchManager: { start(): Promise<void> };
+  scheduleFetchManager(): void;
+}
+
+export type TopicPartitions = { topic: string; partitions: { partition: number }[] }[];
+export interface EosManager {
+  addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
+}
