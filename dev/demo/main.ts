@@ -7,7 +7,7 @@
  * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes: 0 all is well,
  * 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. Nothing is left behind, however it ends.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,7 @@ import { keepDirectory } from '../process/kept.ts';
 import { type DemoResult, runDemo } from './demo.ts';
 import { Cleanup, Interrupted, messageOf, unlessEnded } from './ending.ts';
 import { Screen, written } from './screen.ts';
+import type { PartContext } from './parts.ts';
 import { seconds } from './table.ts';
 
 const USAGE = `usage: npm run demo [-- --keep]
@@ -67,7 +68,7 @@ async function main(keep: boolean): Promise<number> {
   const took = () => `after ${seconds(performance.now() - startedMs)}`;
   let code = 0;
   try {
-    const directory = await keepDirectory(path.join(tmpdir(), `content-review-demo-${randomUUID()}`));
+    const directory = await keepDirectory(path.join(tmpdir(), `content-review-demo-${randomBytes(4).toString('hex')}`));
     cleanup.add('remove the temporary directory', () => directory.remove());
     // The broker's directory is then below it too.
     process.env.TMPDIR = directory.path;
@@ -76,7 +77,7 @@ async function main(keep: boolean): Promise<number> {
     const result = await runDemo({ context, cleanup, screen, stopFirst: !keep });
     for (const problem of result.problems) process.stderr.write(`\n${screen.paint('red', problem)}\n`);
     if (result.problems.length > 0) code = 1;
-    if (keep) await stay(result, screen, over.signal);
+    if (keep) await stay(result, screen, context);
   } catch (error) {
     screen.clear();
     code = over.signal.reason instanceof Interrupted ? over.signal.reason.exitCode : 1;
@@ -92,8 +93,9 @@ async function main(keep: boolean): Promise<number> {
 }
 
 /** Says what there is to look at; ends with the demo. */
-async function stay({ running }: DemoResult, screen: Screen, over: AbortSignal): Promise<void> {
+async function stay({ running }: DemoResult, screen: Screen, { directory, over }: PartContext): Promise<void> {
   const { brokers, names, connector, sandbox, brokerFiles } = running;
+  const localBroker = brokerFiles === undefined ? '' : `, ${path.basename(brokerFiles)}`;
   const shown: [string, string][] = [
     ['metrics', `${connector.url}/metrics`],
     ['health', `${connector.url}/livez  ${connector.url}/readyz`],
@@ -101,7 +103,7 @@ async function stay({ running }: DemoResult, screen: Screen, over: AbortSignal):
     ['brokers', brokers.join(',')],
     ['topics', `${names.source}  ${names.decisions}  ${names.deadLetters}  ${names.journal}`],
     ['decisions', `node dev/demo/read.ts ${brokers.join(',')} ${names.decisions}`],
-    ['logs', [connector.logFile, sandbox.logFile, ...(brokerFiles === undefined ? [] : [brokerFiles])].join('  ')],
+    ['files', `${directory}  (connector.log, sandbox.log, sandbox${localBroker})`],
   ];
   screen.print(`\n${screen.paint('bold', 'Everything is still running:')}\n`);
   for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);

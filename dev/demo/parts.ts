@@ -28,7 +28,6 @@ export interface PartContext {
 
 export interface Part {
   readonly url: string;
-  readonly logFile: string;
   /** The last lines of its log. */
   tail(): string;
   /** SIGTERM, then SIGKILL after `graceMs`. @returns how it ended: undefined for a clean end, else in words. */
@@ -108,7 +107,7 @@ async function startPart(context: PartContext, { name, args, env, url, closing }
     up.reject(new Error(`The ${name} did not say its address within ${START_MS / 1_000} s. The end of its log:\n${tail()}`));
   }, START_MS);
   try {
-    return { url: await unlessEnded(context.over, up.promise), logFile, tail, stop };
+    return { url: await unlessEnded(context.over, up.promise), tail, stop };
   } catch (error) {
     await stop(0);
     throw error;

@@ -2,9 +2,7 @@
 import type { DeadLetter, Decision } from './judge.ts';
 import { coordinate, type Ledger } from './producer.ts';
 import type { Screen } from './screen.ts';
-import { type Cell, cut, table } from './table.ts';
-
-const LABELS_COLUMNS = 34;
+import { type Cell, table } from './table.ts';
 
 /** Agreements and disagreements of both kinds and both types, from the middle of the run. */
 export function sampleDecisions(screen: Screen, decisions: readonly Decision[], ledger: Ledger): string[] {
@@ -21,11 +19,11 @@ export function sampleDecisions(screen: Screen, decisions: readonly Decision[], 
       { text: batch.type },
       { text: result ?? 'none', style: result === expected_result ? 'green' : 'yellow' },
       { text: expected_result ?? 'none' },
-      { text: cut(applied.join(', ') || '-', LABELS_COLUMNS) },
+      { text: applied.join(', ') || '-' },
       { text: expected?.kind === 'decision' ? expected.title : '', style: 'dim' },
     ];
   });
-  return table(screen, ['event', 'type', 'result', 'expected', 'labels', 'subject'], rows);
+  return table(screen, ['event', 'type', 'result', 'expected', 'labels', 'subject'], rows, { flexible: 2 });
 }
 
 /** One for each reason. */

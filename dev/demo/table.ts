@@ -8,20 +8,35 @@ export interface Cell {
 
 const GAP = '  ';
 const INDENT = '  ';
+const NARROWEST_COLUMN = 8;
 
-/** Heads and rows as lines no wider than the screen: what does not fit is cut from the last column. */
-export function table(screen: Screen, heads: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+/**
+ * Heads and rows as lines no wider than the screen.
+ * @param flexible how many of the last columns are cut to share what the others leave.
+ */
+export function table(
+  screen: Screen,
+  heads: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { flexible = 1 }: { readonly flexible?: number } = {},
+): string[] {
   const all: (readonly Cell[])[] = [heads.map((text): Cell => ({ text, style: 'dim' })), ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.text.length ?? 0)));
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, INDENT.length);
-  const room = Math.max(10, screen.columns - before - 1);
+  const fixed = widths.slice(0, -flexible).reduce((sum, width) => sum + width, 0);
+  let room = screen.columns - 1 - INDENT.length - fixed - GAP.length * (widths.length - 1);
+  for (let left = flexible; left > 0; left--) {
+    const column = widths.length - left;
+    const width = Math.max(NARROWEST_COLUMN, Math.min(widths[column] ?? 0, Math.floor(room / left)));
+    widths[column] = width;
+    room -= width;
+  }
   return all.map((row) => {
     const cells = row.map(({ text, style }, column) => {
-      const isLast = column === row.length - 1;
-      const fitting = isLast ? cut(text, room) : text.padEnd(widths[column] ?? 0);
+      const width = widths[column] ?? 0;
+      const fitting = column === row.length - 1 ? cut(text, width) : cut(text, width).padEnd(width);
       return style === undefined ? fitting : screen.paint(style, fitting);
     });
-    return `${INDENT}${cells.join(GAP)}`;
+    return `${INDENT}${cells.join(GAP)}`.trimEnd();
   });
 }
 
