@@ -4,6 +4,11 @@ import type { OutgoingRecord, RecordHeaders, SourceRecord } from '../record.ts';
 /** The two topics that one consumer group reads: content, and the connector's own journal. */
 export type Stream = 'source' | 'journal';
 
+/**
+ * Also tells of a position outside the log, at once and without records. Below the start (retention): `fetchOffset` is the
+ * start, where reading goes on. Beyond the end (topic created again): `endOffset` is below `fetchOffset`, and nothing is read
+ * before the partition is sought again; told every few seconds until then.
+ */
 export interface FetchedBatch {
   readonly stream: Stream;
   readonly partition: number;
