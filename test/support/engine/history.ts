@@ -6,7 +6,8 @@
 import { SeededRandom } from '../memory/clock.ts';
 import type { CommitFate } from '../memory/kafka.ts';
 import type { Fault, ResultLine, ServiceRow } from '../memory/review-service.ts';
-import { TOPICS, World } from './world.ts';
+import { UploadWatch } from './upload-watch.ts';
+import { TOPICS, World, type WorldSettings } from './world.ts';
 
 export interface HistoryReport {
   readonly seed: number;
@@ -27,8 +28,11 @@ const FATES: readonly CommitFate[] = [
   { fate: 'late', lateMs: 5_000 },
 ];
 
-/** @throws Error with the seed in its message when an invariant breaks, or when something never settles */
-export async function runHistory(seed: number): Promise<HistoryReport> {
+/**
+ * @param weakened ports with a rule taken away: a harness that is worth its name finds a violation then
+ * @throws Error with the seed in its message when an invariant breaks, or when something never settles
+ */
+export async function runHistory(seed: number, weakened: Pick<WorldSettings, 'wrap' | 'cluster'> = {}): Promise<HistoryReport> {
   const random = new SeededRandom(seed);
   const faults: Record<string, number> = {};
   let faulty = true;
@@ -39,7 +43,9 @@ export async function runHistory(seed: number): Promise<HistoryReport> {
   };
   const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
 
-  const world = new World({
+  const uploads = new UploadWatch(TOPICS.journal);
+  const world: World = new World({
+    ...weakened,
     seed,
     shuffle: true,
     partitions: 1 + random.below(3),
@@ -58,6 +64,7 @@ export async function runHistory(seed: number): Promise<HistoryReport> {
       batchRecords: () => 1 + random.below(7),
     },
     service: {
+      onUpload: (remoteId) => uploads.uploaded(world.kafka.cluster, remoteId),
       arrivalMs: () => (strikes('late upload', 0.1) ? pick([5_000, 40_000, 'never' as const]) : random.below(500)),
       fault: (operation): Fault | undefined => {
         if (!strikes(`service ${operation}`, 0.08)) return undefined;
@@ -93,6 +100,7 @@ export async function runHistory(seed: number): Promise<HistoryReport> {
       if (strikes('stop', 0.05) && running.length > 0) void pick(running).stop();
       if (world.instances.filter(({ process }) => process.state === 'running').length < 1 || random.next() < 0.08) world.start();
       if (strikes('compaction', 0.15) && world.kafka.cluster.describe(TOPICS.journal) !== undefined) {
+        uploads.read(world.kafka.cluster);
         for (let shard = 0; shard < world.kafka.cluster.partitions(TOPICS.journal); shard++)
           world.kafka.cluster.log(TOPICS.journal, shard).compact();
       }
@@ -105,6 +113,7 @@ export async function runHistory(seed: number): Promise<HistoryReport> {
     world.start();
     await world.untilSettled(1_800_000);
     world.assertExactlyOnce();
+    if (uploads.early.length > 0) throw new Error(`uploaded before their jobs were in the journal: ${uploads.early.join(' ')}`);
   } catch (error) {
     fail(error);
   }

@@ -1,16 +1,20 @@
 /** A world in memory for the real engine: any number of instances over one cluster, one service, and one virtual clock. */
-import type { HealthReporter, Logger } from '../../../src/core/ports/telemetry.ts';
+import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
+import type { Logger } from '../../../src/core/ports/telemetry.ts';
+import type { SourceRecord } from '../../../src/core/record.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../../../src/pipeline/options.ts';
 import { Supervisor } from '../../../src/pipeline/supervisor.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { KafkaClient } from '../memory/client.ts';
 import { SeededRandom, VirtualClock } from '../memory/clock.ts';
-import { type KafkaHooks, MemoryKafka } from '../memory/kafka.ts';
+import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka.ts';
 import { VirtualProcess } from '../memory/process.ts';
-import { RecordingLogger, RecordingMetrics } from '../memory/recording-telemetry.ts';
+import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../memory/recording-telemetry.ts';
 import { ReviewService, type ServiceScript } from '../memory/review-service.ts';
-import { ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
+import { type ScriptedDecision, ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
+import type { MemoryShardGroup } from '../memory/shard-group.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
@@ -55,12 +59,16 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   return merged as unknown as PipelineOptions;
 }
 
-const SILENT_HEALTH: HealthReporter = { beat() {}, waiting() {}, ended() {}, ready() {}, notReady() {}, withdraw() {} };
+/** Puts something between the engine and its ports: how a test scripts what the memory ports cannot, or takes a rule away. */
+export type WrapPorts = (ports: PipelinePorts, world: World) => PipelinePorts;
 
 export class Instance {
   readonly process: VirtualProcess;
   readonly supervisor: Supervisor;
+  readonly group: MemoryShardGroup;
+  readonly budget: MemoryBudget;
   readonly metrics = new RecordingMetrics();
+  readonly health = new RecordingHealth();
   readonly logger: RecordingLogger & Logger;
   refused: Error | undefined;
   startFailure: unknown;
@@ -70,9 +78,11 @@ export class Instance {
     this.process = new VirtualProcess(name, world.clock);
     this.logger = new RecordingLogger();
     const client = new KafkaClient(world.kafka, this.process, name, TOPICS);
+    this.group = client.group();
+    this.budget = new MemoryBudget(budgetBytes);
     this.supervisor = new Supervisor(
-      {
-        group: client.group(),
+      world.wrap({
+        group: this.group,
         producers: client.producers(),
         admin: client.admin(),
         reader: client.sourceReader(),
@@ -81,10 +91,10 @@ export class Instance {
         random: new SeededRandom(world.nextSeed(), name),
         metrics: this.metrics,
         logger: this.logger,
-        health: SILENT_HEALTH,
-      },
+        health: this.health,
+      }),
       options,
-      new MemoryBudget(budgetBytes),
+      this.budget,
       (error) => {
         this.refused = error;
       },
@@ -94,11 +104,31 @@ export class Instance {
     });
   }
 
+  /** A gauge of the pipeline, as it was last reported: once a second. */
+  gauge(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    return this.metrics.gauge(name, { pipeline: 'reviews', ...labels });
+  }
+
   /** As SIGTERM does; may be called before the start is through. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.supervisor.stop();
   }
+}
+
+export interface WorldSettings {
+  partitions?: number;
+  options?: OptionChanges;
+  hooks?: KafkaHooks;
+  kafka?: Partial<KafkaSettings>;
+  /** Another cluster than the usual one, over this world's clock. */
+  cluster?: (clock: VirtualClock, hooks: KafkaHooks, settings: Partial<KafkaSettings>) => MemoryKafka;
+  wrap?: WrapPorts;
+  service?: ServiceScript;
+  seed?: number;
+  budgetBytes?: number;
+  /** The seed also picks the order in which ready steps run. */
+  shuffle?: boolean;
 }
 
 export class World {
@@ -109,26 +139,18 @@ export class World {
   readonly options: PipelineOptions;
   readonly budgetBytes: number;
   readonly #seed: SeededRandom;
+  readonly #wrap: WrapPorts;
   #produced = 0;
 
-  constructor(
-    settings: {
-      partitions?: number;
-      options?: OptionChanges;
-      hooks?: KafkaHooks;
-      service?: ServiceScript;
-      seed?: number;
-      budgetBytes?: number;
-      /** The seed also picks the order in which ready steps run. */
-      shuffle?: boolean;
-    } = {},
-  ) {
+  constructor(settings: WorldSettings = {}) {
     this.#seed = new SeededRandom(settings.seed ?? 1);
     const order = new SeededRandom((settings.seed ?? 1) + 7919);
     this.clock = new VirtualClock(
       settings.shuffle ? { choose: (channels) => order.below(channels.length), latencyMs: () => order.below(20) } : {},
     );
-    this.kafka = new MemoryKafka(this.clock, this.clock, settings.hooks ?? {});
+    const cluster = settings.cluster ?? ((clock, hooks, changes) => new MemoryKafka(clock, clock, hooks, changes));
+    this.kafka = cluster(this.clock, settings.hooks ?? {}, settings.kafka ?? {});
+    this.#wrap = settings.wrap ?? ((ports) => ports);
     this.service = new ReviewService(this.clock, this.clock, settings.service ?? {});
     this.options = engineOptions(settings.options);
     this.budgetBytes = settings.budgetBytes ?? 1_000_000;
@@ -138,6 +160,10 @@ export class World {
 
   nextSeed(): number {
     return this.#seed.below(2 ** 31);
+  }
+
+  wrap(ports: PipelinePorts): PipelinePorts {
+    return this.#wrap(ports, this);
   }
 
   start(name = `i${this.instances.length + 1}`): Instance {
@@ -162,6 +188,26 @@ export class World {
     return this.#produced;
   }
 
+  /** Produces one record as it is given; its offset. */
+  put(
+    partition: number,
+    value: string | null,
+    more: { key?: string; headers?: Record<string, string>; timestampMs?: number } = {},
+  ) {
+    const { key = null, ...rest } = more;
+    const record = { key, value: value === null ? null : Buffer.from(value), ...rest };
+    return this.kafka.cluster.produce(TOPICS.source, partition, [record]);
+  }
+
+  /** Produces one record that decodes. */
+  event(partition: number, type = 'a', timestampMs?: number): number {
+    return this.put(
+      partition,
+      sourceValue({ type, content: `event of ${type}` }),
+      timestampMs === undefined ? {} : { timestampMs },
+    );
+  }
+
   verdict(): Verdict {
     return judge(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
@@ -174,6 +220,20 @@ export class World {
 
   assertExactlyOnce(): void {
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
+  }
+
+  /** What a read_committed consumer sees of an output, partition by partition. */
+  published(topic: 'decisions' | 'dead'): readonly SourceRecord[] {
+    return this.kafka.cluster.committedRecords(topic);
+  }
+
+  decisions(): ScriptedDecision[] {
+    return this.published('decisions').map(({ value }) => JSON.parse(String(value)) as ScriptedDecision);
+  }
+
+  /** The newest committed offset of the group, and what the engine wrote beside it. */
+  committed(partition: number): CommittedOffset {
+    return this.kafka.cluster.committedOffset(TOPICS.group, TOPICS.source, partition);
   }
 
   get settled(): boolean {

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CoordinateList } from '../../../src/core/coordinate-list.ts';
+import { CoordinateSet, coordinatesOf, type JobRecord, LiveJob, sourcesOf } from '../../../src/core/job.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+
+const at = fc.record({ partition: fc.nat({ max: 3 }), offset: fc.nat({ max: 40 }) }, { noNullPrototype: true });
+const byPlace = (a: { partition: number; offset: number }, b: { partition: number; offset: number }) =>
+  a.partition - b.partition || a.offset - b.offset;
+
+test('a set of coordinates behaves as a set of pairs under any history', () => {
+  const step = fc.record({ at, do: fc.constantFrom('add' as const, 'delete' as const) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
+      const set = new CoordinateSet();
+      const model = new Map<string, { partition: number; offset: number }>();
+      for (const { at: place, do: what } of steps) {
+        const id = `${place.partition}:${place.offset}`;
+        if (what === 'add') {
+          assert.equal(set.add(place.partition, place.offset), !model.has(id));
+          model.set(id, place);
+        } else assert.equal(set.delete(place.partition, place.offset), model.delete(id));
+        assert.equal(set.size, model.size);
+        assert.equal(set.has(place.partition, place.offset), model.has(id));
+      }
+      const sorted = [...model.values()].sort(byPlace);
+      assert.deepEqual([...set], sorted);
+      assert.deepEqual([...CoordinateSet.of(sorted)], sorted);
+      // Partitions ascending, and none without offsets: a journal record names no empty ones.
+      const partitions = set.entries().map(([partition]) => partition);
+      assert.deepEqual(partitions, [...new Set(sorted.map(({ partition }) => partition))]);
+      for (const [, offsets] of set.entries()) assert.ok(offsets.size > 0);
+    }),
+  );
+});
+
+test('a clone goes its own way', () => {
+  const set = CoordinateSet.of([
+    { partition: 0, offset: 1 },
+    { partition: 0, offset: 2 },
+  ]);
+  const copy = set.clone();
+  set.delete(0, 1);
+  copy.add(1, 9);
+  assert.deepEqual([...set], [{ partition: 0, offset: 2 }]);
+  assert.equal(set.size, 1);
+  assert.equal(copy.size, 3);
+  assert.equal(copy.has(0, 1), true);
+});
+
+test('empty sets leave no trace', () => {
+  const set = CoordinateSet.fromSets([
+    [1, new OffsetSet()],
+    [2, OffsetSet.of([7])],
+  ]);
+  assert.deepEqual(
+    set.entries().map(([partition]) => partition),
+    [2],
+  );
+  assert.equal(set.size, 1);
+});
+
+const items = fc.uniqueArray(at, { maxLength: 40, size: 'max', selector: ({ partition, offset }) => `${partition}:${offset}` });
+
+test('what a job record says of its sources is exactly the items it was made from, with the replay count of each partition', () => {
+  fc.assert(
+    fc.property(items, fc.array(fc.nat({ max: 5 }), { minLength: 4, maxLength: 4 }), (places, replays) => {
+      const sources = sourcesOf(places.map((place) => ({ ...place, replay: replays[place.partition] as number })));
+      const record = jobRecord(sources);
+      const sorted = [...places].sort(byPlace);
+      assert.deepEqual([...coordinatesOf(record)], sorted);
+      assert.deepEqual(
+        sources.map(({ partition }) => partition),
+        [...new Set(sorted.map(({ partition }) => partition))],
+      );
+      const job = new LiveJob(record, CoordinateSet.of([]));
+      for (let partition = 0; partition < 4; partition++) {
+        const named = sorted.filter((place) => place.partition === partition);
+        assert.equal(job.replayOf(partition), named.length > 0 ? replays[partition] : 0);
+        for (let offset = 0; offset <= 40; offset++)
+          assert.equal(
+            job.everNamed(partition, offset),
+            named.some((place) => place.offset === offset),
+          );
+      }
+    }),
+  );
+});
+
+test('a job still knows what it ever named when nothing is left of it', () => {
+  const record = jobRecord(sourcesOf([{ partition: 1, offset: 5, replay: 2 }]));
+  const left = CoordinateSet.of([{ partition: 1, offset: 5 }]);
+  const job = new LiveJob(record, left);
+  left.delete(1, 5);
+  assert.equal(job.everNamed(1, 5), true);
+  assert.equal(job.everNamed(1, 6), false);
+});
+
+test('a list of coordinates gives its items back in their order, as often as it is asked, and knows the oldest', () => {
+  const item = fc.record({
+    partition: fc.nat({ max: 2 ** 31 - 1 }),
+    offset: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+    timestampMs: fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }),
+  });
+  fc.assert(
+    fc.property(fc.array(item, { maxLength: 30 }), (places) => {
+      const replayOf = (partition: number) => partition % 3;
+      const claimed = places.map((place) => ({ ...place, replay: replayOf(place.partition) }));
+      const list = new CoordinateList(claimed);
+      assert.deepEqual([...list], claimed);
+      assert.deepEqual([...list], claimed, 'once more');
+      assert.equal(list.length, places.length);
+      assert.equal(list.oldestMs, Math.min(...places.map(({ timestampMs }) => timestampMs)));
+    }),
+  );
+});
+
+function jobRecord(sources: JobRecord['sources']): JobRecord {
+  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'j' };
+  return { id: 'j', ...line, count: 1, bytes: 1, createdMs: 0, oldestEventMs: 0, sources };
+}

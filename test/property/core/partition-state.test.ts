@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { PartitionProgress } from '../../../src/core/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { PartitionState, resetProgress } from '../../../src/core/partition-state.ts';
+
+const START = 50;
+const timestampOf = (offset: number): number => 5_000 + offset * 3;
+
+type Action =
+  | { readonly do: 'take' | 'skip' | 'snapshot' | 'crash' }
+  | { readonly do: 'gap'; readonly length: number }
+  | { readonly do: 'claim'; readonly pick: number };
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Action>({ do: 'take' }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('claim' as const), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.constantFrom<Action>({ do: 'skip' }, { do: 'snapshot' }, { do: 'crash' }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('gap' as const), length: fc.constantFrom(1, 3, 8, 40, 1_000_000) }) },
+);
+const histories = fc.array(action, { maxLength: 80, size: 'max' });
+
+/** Intake as it should be, with a word for every offset instead of a watermark. */
+class Model {
+  /** Offsets claimed, and gaps passed (as ranges: they may be long). */
+  claimed = new Set<number>();
+  gaps: [from: number, to: number][] = [];
+  waiting = new Set<number>();
+  position = START;
+  newest: number | null = null;
+
+  isGone(offset: number): boolean {
+    return offset < START || this.claimed.has(offset) || this.gaps.some(([from, to]) => offset >= from && offset < to);
+  }
+
+  get watermark(): number {
+    let offset = START;
+    for (;;) {
+      const gap = this.gaps.find(([from, to]) => offset >= from && offset < to);
+      if (gap !== undefined) offset = gap[1];
+      else if (this.claimed.has(offset)) offset++;
+      else return offset;
+    }
+  }
+
+  /** Offsets in gaps above W; a gap may have been passed more than once. */
+  gapsAbove(watermark: number): number {
+    let sum = 0;
+    let counted = watermark;
+    for (const [from, to] of this.gaps.toSorted(([a], [b]) => a - b)) {
+      if (to <= counted) continue;
+      sum += to - Math.max(from, counted);
+      counted = to;
+    }
+    return sum;
+  }
+
+  copy(): Model {
+    const copy = new Model();
+    Object.assign(copy, { claimed: new Set(this.claimed), gaps: [...this.gaps], waiting: new Set(this.waiting) });
+    copy.position = this.position;
+    copy.newest = this.newest;
+    return copy;
+  }
+}
+
+test('W is the first offset neither claimed nor a gap, and what lies above it is known exactly, after any history', () => {
+  fc.assert(
+    fc.property(histories, (steps) => {
+      let state = PartitionState.startAt(3, START);
+      let model = new Model();
+      let saved: PartitionProgress = state.snapshot(1);
+      let durable = model.copy();
+      for (const step of steps) {
+        switch (step.do) {
+          case 'take':
+          case 'skip': {
+            const offset = state.position++;
+            assert.equal(offset, model.position++);
+            assert.equal(state.isClaimed(offset), model.isGone(offset));
+            if (model.isGone(offset)) break;
+            if (step.do === 'take') model.waiting.add(offset);
+            else claim(offset);
+            break;
+          }
+          case 'gap': {
+            // No record was ever seen where a gap is.
+            for (let offset = model.position; offset < model.position + Math.min(step.length, 2000); offset++) {
+              if (model.claimed.has(offset)) return;
+            }
+            state.passGap(state.position, state.position + step.length);
+            state.position += step.length;
+            model.gaps.push([model.position, model.position + step.length]);
+            model.position += step.length;
+            break;
+          }
+          case 'claim': {
+            const waiting = [...model.waiting];
+            const offset = waiting[step.pick % Math.max(1, waiting.length)];
+            if (offset === undefined) break;
+            model.waiting.delete(offset);
+            claim(offset);
+            break;
+          }
+          case 'snapshot':
+            saved = state.snapshot(saved.seq + 1);
+            durable = model.copy();
+            assert.equal(state.dirty, false);
+            agrees(saved);
+            break;
+          case 'crash':
+            state = PartitionState.resume(3, { ...saved, claimed: saved.claimed.clone() });
+            model = durable.copy();
+            model.waiting.clear();
+            model.position = model.watermark;
+            assert.equal(state.position, model.watermark);
+            assert.equal(state.seenBefore, saved.read);
+            assert.equal(state.dirty, false);
+            break;
+        }
+        // Between two snapshots W may lag, but never passes a record that nobody has claimed.
+        assert.ok(state.watermark <= model.watermark);
+        assert.equal(state.span, state.position - state.watermark);
+        for (const offset of model.waiting) assert.equal(state.isClaimed(offset), false);
+        for (const offset of model.claimed) assert.equal(state.isClaimed(offset), true);
+      }
+      agrees(state.snapshot(saved.seq + 1));
+
+      function claim(offset: number): void {
+        state.claim(offset, timestampOf(offset));
+        model.claimed.add(offset);
+        model.newest = Math.max(model.newest ?? 0, offset);
+        assert.equal(state.dirty, true);
+      }
+
+      function agrees(progress: PartitionProgress): void {
+        assert.equal(progress.watermark, model.watermark);
+        assert.equal(state.watermark, model.watermark);
+        for (const offset of model.claimed) assert.equal(progress.claimed.has(offset), offset > model.watermark);
+        for (const offset of model.waiting) assert.equal(progress.claimed.has(offset), false);
+        const above = [...model.claimed].filter((offset) => offset > model.watermark).length;
+        assert.equal(progress.claimed.size, above + model.gapsAbove(model.watermark));
+        assert.equal(progress.read, Math.max(model.position, model.watermark));
+        assert.deepEqual(
+          progress.last,
+          model.newest === null ? null : { offset: model.newest, timestampMs: timestampOf(model.newest) },
+        );
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a gap of a hundred million offsets in front of W costs nothing', () => {
+  const state = PartitionState.startAt(0, 7);
+  state.passGap(7, 100_000_000);
+  state.position = 100_000_000;
+  assert.deepEqual([state.watermark, state.span], [100_000_000, 0]);
+  assert.equal(state.snapshot(1).claimed.size, 0);
+});
+
+test('a gap that begins below W counts from W, and one that ends there changes nothing', () => {
+  const state = PartitionState.startAt(0, 10);
+  state.snapshot(1);
+  state.passGap(4, 10);
+  assert.deepEqual([state.watermark, state.dirty], [10, false]);
+  state.passGap(4, 12);
+  assert.deepEqual([state.watermark, state.dirty], [12, true]);
+});
+
+test('a snapshot is a copy: what is claimed later does not change it', () => {
+  const state = PartitionState.startAt(0, 0);
+  state.claim(5, 1);
+  const first = state.snapshot(1);
+  state.claim(6, 2);
+  assert.deepEqual([...first.claimed], [5]);
+  assert.deepEqual(first.last, { offset: 5, timestampMs: 1 });
+});
+
+test('a new partition or a reset is written with the next commit, a resumed one is not', () => {
+  assert.equal(PartitionState.startAt(0, 0).dirty, true);
+  assert.equal(PartitionState.begin(0, progress(3, [])).dirty, true);
+  assert.equal(PartitionState.resume(0, { seq: 1, ...progress(3, []) }).dirty, false);
+});
+
+test('a record below W is claimed already: claiming it again says nothing new', () => {
+  const state = PartitionState.resume(0, { seq: 1, ...progress(10, [12]) });
+  state.claim(4, 99);
+  assert.deepEqual([state.dirty, state.lastClaimed], [false, null]);
+});
+
+test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
+  const resumed = () =>
+    PartitionState.resume(0, { seq: 1, ...progress(20, []), last: { offset: 15, timestampMs: timestampOf(15) } });
+  const state = resumed();
+  state.rewindToLastClaimed(0);
+  assert.equal(state.position, 15);
+  assert.equal(state.matches(14, 1), true, 'nothing is known of other records');
+  assert.equal(state.matches(15, timestampOf(15) + 1), false);
+  assert.equal(state.matches(15, timestampOf(15)), true);
+  assert.equal(state.matches(15, 1), true, 'it was recognised: no need to look again');
+
+  const trimmed = resumed();
+  trimmed.rewindToLastClaimed(16);
+  assert.equal(trimmed.position, 20, 'retention took it: nothing to look at');
+  const at = resumed();
+  at.rewindToLastClaimed(15);
+  assert.equal(at.position, 15, 'the first record in the log can be looked at');
+
+  const far = PartitionState.resume(0, { seq: 1, ...progress(20_000, []), last: { offset: 9_999, timestampMs: 1 } });
+  far.rewindToLastClaimed(0);
+  assert.equal(far.position, 20_000, 'too far to read again');
+  const near = PartitionState.resume(0, { seq: 1, ...progress(20_000, []), last: { offset: 10_000, timestampMs: 1 } });
+  near.rewindToLastClaimed(0);
+  assert.equal(near.position, 10_000);
+
+  const above = PartitionState.resume(0, { seq: 1, ...progress(20, [25]), last: { offset: 25, timestampMs: timestampOf(25) } });
+  above.rewindToLastClaimed(0);
+  assert.equal(above.position, 20, 'intake comes past it anyway');
+  assert.equal(above.matches(25, 0), false);
+});
+
+test('a reset follows the rule of the protocol’s model: claimed := (claimed and not back) or skipped', () => {
+  const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 40, size: 'max' });
+  fc.assert(
+    fc.property(
+      fc.nat({ max: 50 }),
+      offsets,
+      offsets,
+      fc.nat({ max: 70 }),
+      fc.nat({ max: 3 }),
+      (watermark, some, others, offset, replay) => {
+        const claimedAbove = some.filter((one) => one > watermark);
+        const isClaimed = (one: number) => one < watermark || claimedAbove.includes(one);
+        const live = OffsetSet.of(others.filter(isClaimed));
+        const before = { seq: 4, ...progress(watermark, claimedAbove), replay, last: { offset: 0, timestampMs: 0 } };
+        const result = resetProgress(before, offset, live);
+
+        const after = PartitionState.begin(0, result.progress);
+        let skipped = 0;
+        for (let one = 0; one < 100; one++) {
+          const back = one >= offset && !live.has(one);
+          const skip = one < offset && !isClaimed(one);
+          if (skip) skipped++;
+          assert.equal(after.isClaimed(one), (isClaimed(one) && !back) || skip, `offset ${one}`);
+        }
+        assert.equal(result.skipped, skipped);
+        assert.equal(result.progress.replay, replay + 1);
+        assert.equal(result.progress.last, null);
+        assert.ok(after.position >= offset && !after.isClaimed(after.position));
+        assert.deepEqual([...before.claimed], [...OffsetSet.of(claimedAbove)], 'the journal’s own record is left as it was');
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('a reset far forward over claimed and unclaimed stretches counts only the unclaimed ones', () => {
+  const claimed = new OffsetSet();
+  claimed.addRange(1_000, 50_000);
+  const { skipped } = resetProgress({ seq: 1, ...progress(0, []), claimed }, 100_000, new OffsetSet());
+  assert.equal(skipped, 1_000 + 50_000);
+});
+
+function progress(watermark: number, claimed: readonly number[]): Omit<PartitionProgress, 'seq'> {
+  return { watermark, claimed: OffsetSet.of(claimed), replay: 0, read: watermark, last: null };
+}
