@@ -25,7 +25,7 @@ EXPOSE 9464
 # Live even while Kafka or the service is away; dead only when the process is stuck. HTTP_PORT is for a http.port other than
 # 9464. For `sandbox`, which serves no /livez, use --no-healthcheck.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HTTP_PORT || 9464}/livez`, { signal: AbortSignal.timeout(4000) }).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HTTP_PORT || 9464) + '/livez', { signal: AbortSignal.timeout(4000) }).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Without a shell in between: SIGTERM reaches Node, and the connector leaves its group before it exits.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "dist/cli/main.js"]
