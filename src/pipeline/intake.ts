@@ -28,6 +28,8 @@ export class Intake {
   /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
+  /** Partitions whose range is being asked for. */
+  readonly #checking = new Set<number>();
   readonly #endOffsets = new Map<number, number>();
   #spanWaits = new Map<number, () => void>();
   #cancelTimer: (() => void) | undefined;
@@ -79,6 +81,10 @@ export class Intake {
     const expected = this.#expected.get(batch.partition);
     if (expected === undefined) return;
     this.#endOffsets.set(batch.partition, batch.endOffset);
+    if (batch.records.length === 0 && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
+      this.#checkRange(batch.partition);
+      return;
+    }
     if (batch.fetchOffset !== expected) {
       // Under way when the position was moved: what it holds was read already, or comes again.
       this.#shard.context.group.seek('source', batch.partition, expected);
@@ -100,6 +106,35 @@ export class Intake {
 
   get oldestEventMs(): number {
     return this.#buffers.oldestEventMs;
+  }
+
+  /** The position seems to be outside the log: ask the cluster, because a batch that was under way for another position looks alike. */
+  #checkRange(partition: number): void {
+    if (this.#checking.has(partition)) return;
+    this.#checking.add(partition);
+    this.#shard.spawn('range', async () => {
+      try {
+        const { context, state, signal, logger, labels } = this.#shard;
+        const range = (await context.admin.ranges(context.options.source.topic, [partition])).get(partition);
+        signal.throwIfAborted();
+        const expected = this.#expected.get(partition) as number;
+        if (range !== undefined && expected > range.end) throw this.#recreated(partition, expected);
+        if (range !== undefined && expected < range.start && !this.#inbox.some((batch) => batch.partition === partition)) {
+          const lost = range.start - expected;
+          context.metrics.count('unread_records_lost_total', labels, lost);
+          logger.error(
+            { partition, from: expected, to: range.start, lost },
+            'records were removed from the source topic before they were read',
+          );
+          state.partition(partition).passGap(expected, range.start);
+          state.partition(partition).position = range.start;
+          this.#expected.set(partition, range.start);
+        }
+        context.group.seek('source', partition, this.#expected.get(partition) as number);
+      } finally {
+        this.#checking.delete(partition);
+      }
+    });
   }
 
   async #drain(): Promise<void> {
@@ -266,7 +301,7 @@ export class Intake {
   #recreated(partition: number, offset: number): RefusedError {
     const { source, journal } = this.#shard.context.options;
     return new RefusedError(
-      `record ${partition}:${offset} of source topic ${source.topic} is not the one that this pipeline has read there: the topic was deleted and made anew. ` +
+      `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and made anew, or lost its newest records. ` +
         `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
     );
   }

@@ -103,6 +103,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
 
 /** A copy: a slice of a fetched response would keep the whole response, a megabyte, alive for as long as the item waits. */
 const own = (bytes: Buffer): Buffer => Buffer.from(bytes);
+const ownValue = (value: Buffer | string): Buffer | string => (typeof value === 'string' ? value : own(value));
 
 function poison(reason: PoisonReason, message: string): Decoded {
   return { poison: { reason, message } };
@@ -136,7 +137,11 @@ function keepDigits(text: string, metadataPath: readonly string[]): object | und
 
 function pickHeaders(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
   const picked: [string, HeaderValue | undefined][] = [];
-  for (const name of names) if (Object.hasOwn(headers, name)) picked.push([name, headers[name]]);
+  for (const name of names) {
+    if (!Object.hasOwn(headers, name)) continue;
+    const value = headers[name];
+    picked.push([name, Array.isArray(value) ? value.map(ownValue) : value && ownValue(value as Buffer | string)]);
+  }
   return picked.length === 0 ? NO_HEADERS : Object.fromEntries(picked);
 }
 
