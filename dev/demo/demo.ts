@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Cleanup, unlessEnded } from './ending.ts';
-import { judge, problemsOf, readDeadLetter, readDecision, type Verdict } from './judge.ts';
+import { balanceLines } from './balance.ts';
+import { type Cleanup, messageOf, unlessEnded } from './ending.ts';
+import { judge, problemsOf, readDeadLetter, readDecision } from './judge.ts';
 import { Metrics, readMetrics } from './metrics.ts';
 import type { PartContext } from './parts.ts';
 import { type Ledger, produce, RECORDS } from './producer.ts';
@@ -11,7 +12,6 @@ import { type Counts, drawProgress } from './progress.ts';
 import { sampleDeadLetters, sampleDecisions } from './samples.ts';
 import type { Screen } from './screen.ts';
 import { GRACE_MS, type Running, startParts } from './start.ts';
-import { counted, grouped, seconds } from './table.ts';
 
 const TICK_MS = 150;
 /** Without any change of any count for this long, it is not going to end, ms. */
@@ -48,7 +48,11 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
     if (badEnd !== undefined)
       problems.push(`The connector did not stop as it should: ${badEnd}. The end of its log:\n${running.connector.tail()}`);
   }
-  await running.reader.readToEnd(AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]));
+  const enough = AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]);
+  await running.reader.readToEnd(enough).catch((error: unknown) => {
+    context.over.throwIfAborted();
+    problems.push(`The decisions and dead letters could not be read to their end: ${messageOf(error)}`);
+  });
 
   const decisions = running.decisions.map(readDecision);
   const deadLetters = running.deadLetters.map(readDeadLetter);
@@ -58,7 +62,7 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
   screen.print();
   for (const line of sampleDeadLetters(screen, deadLetters)) screen.print(line);
   screen.print();
-  for (const line of balance(screen, verdict)) screen.print(line);
+  for (const line of balanceLines(screen, verdict)) screen.print(line);
   return { running, problems: [...problems, ...problemsOf(verdict)] };
 }
 
@@ -127,41 +131,4 @@ async function stalled({ connector, brokerFiles }: Running): Promise<string> {
     );
   }
   return lines.join('\n');
-}
-
-function balance(screen: Screen, verdict: Verdict): string[] {
-  const { produced, decided, deadLettered, missing, twice, latenciesMs } = verdict;
-  const even = produced === decided + deadLettered;
-  const sum =
-    `in ${grouped(produced)} ${even ? '=' : '≠'} ${grouped(decided)} decided + ${grouped(deadLettered)} dead-lettered, ` +
-    `${grouped(missing.length)} missing, ${grouped(twice.length)} twice`;
-  const compared = [...verdict.agreement.values()].reduce((total, { expected }) => total + expected, 0);
-  const agreed = [...verdict.agreement.values()].reduce((total, one) => total + one.agreed, 0);
-  const perResult = [...verdict.agreement]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([result, one]) => `${result} ${share(one.agreed, one.expected)}`);
-  const same = decided - verdict.metadataChanged.length;
-  const well = even && missing.length === 0 && twice.length === 0;
-  const line = (name: string, text: string) => `  ${name.padEnd(11)}${text}`;
-  return [
-    line('balance', screen.paint(['bold', well ? 'green' : 'red'], sum)),
-    line('metadata', `deep-equal in ${grouped(same)} of ${counted(decided, 'decision')}`),
-    line(
-      'policy',
-      `agreed with the expected result ${grouped(agreed)} of ${grouped(compared)} times, ${share(agreed, compared)} (${perResult.join(', ')})`,
-    ),
-    line(
-      'latency',
-      `from event to decision: half within ${percentile(latenciesMs, 0.5)}, 99 % within ${percentile(latenciesMs, 0.99)}`,
-    ),
-  ];
-}
-
-function share(part: number, whole: number): string {
-  return whole === 0 ? 'none' : `${((100 * part) / whole).toFixed(1)} %`;
-}
-
-function percentile(ascending: readonly number[], fraction: number): string {
-  const value = ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * fraction))];
-  return value === undefined ? 'none' : seconds(value);
 }

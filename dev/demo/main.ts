@@ -87,7 +87,7 @@ async function main(keep: boolean): Promise<number> {
   const failures = await cleanup.run();
   for (const failure of failures) process.stderr.write(`${failure}\n`);
   if (failures.length > 0 && code === 0) code = 1;
-  if (code === 0) screen.print(`\n  All is well, ${took()}. Nothing is left running. To look around: npm run demo -- --keep\n`);
+  if (code === 0) screen.print(`\n  All is well ${took()}; nothing is left running. To look around: npm run demo -- --keep\n`);
   else if (code === 1) screen.print(`\n  Not all is well: see above. Ended ${took()}; nothing is left running.\n`);
   return code;
 }

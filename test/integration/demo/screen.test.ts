@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { Screen } from '../../../dev/demo/screen.ts';
+import { table } from '../../../dev/demo/table.ts';
+
+function output(terminal: { readonly columns: number } | undefined) {
+  const stream = new PassThrough() as unknown as NodeJS.WriteStream & PassThrough;
+  Object.assign(stream, terminal === undefined ? {} : { ...terminal, isTTY: true, getColorDepth: () => 4 });
+  const text = () => {
+    let all = '';
+    for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) all += String(chunk);
+    return all;
+  };
+  return { screen: new Screen(stream), text };
+}
+
+test('at a terminal a block is redrawn in place, and a line that stays goes above it', () => {
+  const { screen, text } = output({ columns: 100 });
+  screen.draw(['one', 'two'], 'plain');
+  assert.equal(text(), 'one\ntwo\n');
+  screen.draw(['1', '2'], 'plain');
+  assert.equal(text(), '\r\u001b[2A\u001b[0J1\n2\n');
+  screen.print('stays');
+  assert.equal(text(), '\r\u001b[2A\u001b[0Jstays\n1\n2\n');
+  screen.draw(['last'], 'plain', true);
+  assert.equal(text(), '\r\u001b[2A\u001b[0Jlast\n');
+  screen.print('below');
+  assert.equal(text(), 'below\n');
+});
+
+test('where the output is no terminal, or a narrow one, there are plain lines, at most one a second and none twice', () => {
+  for (const terminal of [undefined, { columns: 40 }]) {
+    const { screen, text } = output(terminal);
+    screen.draw(['block'], 'first');
+    screen.draw(['block'], 'too soon');
+    screen.draw(['block'], 'last', true);
+    screen.draw(['block'], 'last', true);
+    assert.equal(text(), 'first\nlast\n');
+  }
+});
+
+test('a table is aligned and as wide as the screen at most', () => {
+  const { screen } = output({ columns: 40 });
+  const rows = [
+    [{ text: 'a' }, { text: 'x'.repeat(50) }, { text: 'y'.repeat(50) }],
+    [{ text: 'bbb' }, { text: 'short' }, { text: '' }],
+  ];
+  const [head = '', first = '', second = ''] = table(screen, ['id', 'labels', 'text'], rows, { flexible: 2 }).map(plain);
+  assert.deepEqual([head.indexOf('labels'), second.indexOf('short')], [7, 7]);
+  assert.match(first, /^ {2}a {4}x+\.\.\. {2}y+\.\.\.$/);
+  assert.ok(first.length < 40, first);
+});
+
+function plain(line: string): string {
+  return line.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g'), '');
+}
