@@ -18,8 +18,10 @@ test('an offset set behaves as a set of numbers under any history', () => {
       const model = new Set<number>();
       for (const s of steps) {
         const at = s.at + shift;
-        if (s.do === 'add') assert.equal(set.add(at), !model.has(at)), model.add(at);
-        else if (s.do === 'delete') assert.equal(set.delete(at), model.delete(at));
+        if (s.do === 'add') {
+          assert.equal(set.add(at), !model.has(at));
+          model.add(at);
+        } else if (s.do === 'delete') assert.equal(set.delete(at), model.delete(at));
         else if (s.do === 'range') {
           set.addRange(at, s.to + shift);
           for (let o = at; o < s.to + shift; o++) model.add(o);

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CoordinateSet, type JobRecord } from '../../../src/core/job.ts';
+import {
+  JOURNAL_FORMAT,
+  JournalFormatError,
+  readJournalRecord,
+  writeJob,
+  writeJobEnd,
+  writeLeft,
+  writeMeta,
+  writeOwner,
+  writeProgress,
+} from '../../../src/core/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
+
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const text = fc.string({ unit: 'binary', maxLength: 30 });
+/** Ours are UUIDs; whatever else may be an id must only be no path. */
+const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
+const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });
+const plainly = { noNullPrototype: true };
+
+const meta = fc.record({ group: text, source: text, shards: count, kind: text }, plainly);
+const owner = fc.record({ instance: text, claim: text, atMs: count }, plainly);
+const progress = fc.record(
+  {
+    seq: count,
+    watermark: count,
+    claimed: offsets,
+    replay: count,
+    read: count,
+    last: fc.option(fc.record({ offset: count, timestampMs: count }, plainly)),
+  },
+  plainly,
+);
+const sources = fc.array(
+  fc.record({ partition: fc.nat(), replay: fc.nat(), offsets: offsets.map((some) => OffsetSet.of(some).encode()) }, plainly),
+  { maxLength: 4 },
+);
+const job: fc.Arbitrary<JobRecord> = fc.record(
+  {
+    id,
+    remoteId: text,
+    kind: text,
+    type: text,
+    attempt: count,
+    depth: count,
+    spent: count,
+    root: text,
+    count,
+    bytes: count,
+    createdMs: count,
+    oldestEventMs: count,
+    sources,
+  },
+  plainly,
+);
+const places = fc.array(fc.record({ partition: fc.nat({ max: 9 }), offset: fc.nat({ max: 3000 }) }, plainly), { maxLength: 40 });
+
+const read = ({ key, value }: JournalWrite) => readJournalRecord(key, value);
+
+test('every record of the journal is read as it was written', () => {
+  fc.assert(
+    fc.property(meta, (one) =>
+      assert.deepEqual(read(writeMeta(one)), { entry: 'meta', value: { ...one, format: JOURNAL_FORMAT } }),
+    ),
+  );
+  fc.assert(fc.property(owner, (one) => assert.deepEqual(read(writeOwner(one)), { entry: 'owner', value: one })));
+  fc.assert(fc.property(job, (one) => assert.deepEqual(read(writeJob(one)), { entry: 'job', id: one.id, value: one })));
+  fc.assert(
+    fc.property(id, places, (name, some) => {
+      const found = read(writeLeft(name, CoordinateSet.of(some)));
+      assert.ok(found.entry === 'left' && found.value !== null);
+      assert.equal(found.id, name);
+      assert.deepEqual([...found.value], [...CoordinateSet.of(some)]);
+      assert.equal(found.value.size, CoordinateSet.of(some).size);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.nat(), progress, (partition, { claimed, ...rest }) => {
+      const found = read(writeProgress(partition, { ...rest, claimed: OffsetSet.of(claimed) }));
+      assert.ok(found.entry === 'progress');
+      assert.equal(found.partition, partition);
+      assert.deepEqual({ ...found.value, claimed: [...found.value.claimed] }, { ...rest, claimed: [...OffsetSet.of(claimed)] });
+    }),
+  );
+  fc.assert(
+    fc.property(id, (name) => {
+      const [end, left] = writeJobEnd(name);
+      assert.deepEqual(read(end), { entry: 'job', id: name, value: null });
+      assert.deepEqual(read(left), { entry: 'left', id: name, value: null });
+    }),
+  );
+});
+
+test('every value carries the format that this version writes', () => {
+  for (const { value } of samples()) assert.equal((JSON.parse(value as string) as { v: number }).v, JOURNAL_FORMAT);
+});
+
+test('whatever stands in a record, reading it gives an entry or a JournalFormatError, and nothing else', () => {
+  const key = fc.oneof(
+    fc.constantFrom('meta', 'owner', 'progress/0', 'job/a', 'job/a/left'),
+    fc
+      .array(fc.constantFrom('meta', 'owner', 'progress', 'job', 'left', '', '0', 'x'), { maxLength: 4 })
+      .map((parts) => parts.join('/')),
+    fc.string(),
+  );
+  const field = fc.constantFrom(
+    'v',
+    'left',
+    'sources',
+    'last',
+    'claimed',
+    'seq',
+    'group',
+    'shards',
+    'id',
+    'watermark',
+    'offsets',
+  );
+  const value = fc.option(
+    fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.dictionary(field, fc.jsonValue()).map((object) => JSON.stringify({ v: 1, ...object })),
+    ),
+  );
+  fc.assert(
+    fc.property(key, value, (name, hostile) => {
+      try {
+        readJournalRecord(name, hostile);
+      } catch (error) {
+        assert.ok(error instanceof JournalFormatError, String(error));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a value with any one field broken or missing is refused, naming the key and the field, never what it holds', () => {
+  const secret = 'SECRET-CONTENT';
+  for (const { key, value } of samples()) {
+    const whole = JSON.parse(value as string) as Record<string, unknown>;
+    for (const field of Object.keys(whole)) {
+      // The key says which job it is.
+      if (field === 'id') continue;
+      const wrong =
+        typeof whole[field] === 'string' && field !== 'claimed' ? [7, null, { a: secret }] : [secret, -1, 1.5, { a: secret }];
+      for (const broken of [...wrong, undefined]) {
+        assert.throws(
+          () => readJournalRecord(key, JSON.stringify({ ...whole, [field]: broken })),
+          (error) => {
+            assert.ok(error instanceof JournalFormatError, `${key} ${field}: ${String(error)}`);
+            assert.ok(error.message.includes(JSON.stringify(key)) || error.message.includes(`"${key}.`), error.message);
+            assert.ok(!error.message.includes(secret), error.message);
+            return true;
+          },
+        );
+      }
+    }
+  }
+});
+
+test('broken parts inside lists are refused too', () => {
+  const { value } = writeJob(sampleJob());
+  const whole = JSON.parse(value as string) as { sources: object[] };
+  for (const broken of [
+    [7],
+    [null],
+    [{}],
+    [{ partition: 0, replay: 0, offsets: 'AP//' }],
+    [{ partition: -1, replay: 0, offsets: '' }],
+  ]) {
+    assert.throws(
+      () => readJournalRecord('job/a', JSON.stringify({ ...whole, sources: broken })),
+      JournalFormatError,
+      JSON.stringify(broken),
+    );
+  }
+  for (const broken of [[7], [[0]], [[0, 7]], [['0', '']], [[0, '/w==']], [{ 0: '' }]]) {
+    assert.throws(
+      () => readJournalRecord('job/a/left', JSON.stringify({ v: 1, left: broken })),
+      JournalFormatError,
+      JSON.stringify(broken),
+    );
+  }
+  const last = { offset: 'x', timestampMs: 1 };
+  const progressOf = (more: object) =>
+    JSON.stringify({ v: 1, seq: 1, watermark: 1, claimed: '', replay: 0, read: 1, last: null, ...more });
+  assert.throws(() => readJournalRecord('progress/3', progressOf({ last })), /"progress\/3\.last" has no valid field "offset"/);
+  assert.throws(
+    () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
+    /"progress\/3" holds a broken offset set/,
+  );
+  assert.equal(readJournalRecord('progress/3', progressOf({})).entry, 'progress');
+});
+
+test('a value that was cut anywhere is refused', () => {
+  for (const { key, value } of samples()) {
+    const whole = value as string;
+    for (let length = 0; length < whole.length; length++) {
+      assert.throws(
+        () => readJournalRecord(key, whole.slice(0, length)),
+        (error) => error instanceof JournalFormatError && error.message.includes(JSON.stringify(key)),
+      );
+    }
+  }
+});
+
+test('a newer format is refused with the remedy, whatever else stands in the record', () => {
+  for (const { key } of samples()) {
+    assert.throws(
+      () => readJournalRecord(key, JSON.stringify({ v: JOURNAL_FORMAT + 1, whatever: true })),
+      (error) =>
+        error instanceof JournalFormatError &&
+        error.message.includes(`${JSON.stringify(key)} has format ${JOURNAL_FORMAT + 1}`) &&
+        /Run the version that wrote it/.test(error.message),
+    );
+  }
+});
+
+test('fields that a later minor version adds are passed over', () => {
+  for (const { key, value } of samples()) {
+    const whole = JSON.parse(value as string) as object;
+    const extended = readJournalRecord(key, JSON.stringify({ ...whole, addedLater: [1, 2] }));
+    assert.deepEqual(extended, readJournalRecord(key, value));
+  }
+});
+
+test('a key that this version does not know is refused by its name', () => {
+  for (const key of [
+    '',
+    'metas',
+    'meta/1',
+    'owner/x',
+    'progress',
+    'progress/',
+    'progress/x',
+    'progress/-1',
+    'progress/1/2',
+    'job',
+    'job/',
+    'job//left',
+    'job/a/right',
+    'job/a/left/x',
+    'JOB/a',
+  ]) {
+    assert.throws(
+      () => readJournalRecord(key, '{"v":1}'),
+      (error) => error instanceof JournalFormatError && error.message.includes(`does not know: key ${JSON.stringify(key)}`),
+      key,
+    );
+  }
+});
+
+test('a key of any length is quoted only at its beginning', () => {
+  assert.throws(
+    () => readJournalRecord('x'.repeat(100_000), '{}'),
+    (error) => error instanceof JournalFormatError && error.message.length < 400,
+  );
+});
+
+test('only jobs have tombstones', () => {
+  for (const key of ['meta', 'owner', 'progress/0']) {
+    assert.throws(() => readJournalRecord(key, null), new RegExp(`tombstone for "${key}", which is never deleted`));
+  }
+});
+
+test('what another application wrote is called that', () => {
+  for (const value of ['hello', '[1]', 'null', '"text"', '7']) {
+    assert.throws(() => readJournalRecord('meta', value), /is not (a )?JSON.*: is another application writing to this topic\?/);
+  }
+});
+
+function sampleJob(): JobRecord {
+  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'a' };
+  const source = { partition: 0, replay: 0, offsets: OffsetSet.of([1, 5, 9]).encode() };
+  return { id: 'a', ...line, count: 3, bytes: 10, createdMs: 5, oldestEventMs: 4, sources: [source] };
+}
+
+function samples(): JournalWrite[] {
+  return [
+    writeMeta({ group: 'g', source: 's', shards: 4, kind: 'k' }),
+    writeOwner({ instance: 'i', claim: 'c', atMs: 1 }),
+    writeProgress(2, {
+      seq: 1,
+      watermark: 5,
+      claimed: OffsetSet.of([7]),
+      replay: 1,
+      read: 9,
+      last: { offset: 7, timestampMs: 8 },
+    }),
+    writeJob(sampleJob()),
+    writeLeft('a', CoordinateSet.of([{ partition: 0, offset: 5 }])),
+  ];
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../../../src/core/failure-policy.ts';
+
+const POLICY = { attempts: 3, maxBatchesPerJob: 9 };
+
+/** What becomes of a job: by whether it may be submitted again whole, may be halved, or neither. */
+interface Row {
+  readonly whole: FailureAction;
+  readonly halvable: FailureAction;
+  readonly otherwise: FailureAction;
+}
+
+const TABLE: Readonly<Record<JobFailure, Row>> = {
+  batch_failed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
+  batch_cancelled: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
+  upload_rejected: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
+  // The same body would be as large again: it is halved at once.
+  upload_too_large: { whole: 'bisect', halvable: 'bisect', otherwise: 'error' },
+  // The service never saw these: nothing ever gives them up.
+  upload_lost: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
+  upload_expired: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
+  batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
+  // The batch was reviewed: halving it would find nothing.
+  rows_missing: { whole: 'retry', halvable: 'error', otherwise: 'error' },
+  rows_failed: { whole: 'retry', halvable: 'error', otherwise: 'error' },
+  review_timeout: { whole: 'error', halvable: 'error', otherwise: 'error' },
+};
+
+for (const failure of Object.keys(TABLE) as JobFailure[]) {
+  test(`the policy for ${failure} is as its row says, for every depth, attempt, remainder and number of batches`, () => {
+    for (const depth of [0, 1, 5]) {
+      for (const attempt of [1, 2, 3, 4, 20]) {
+        for (const left of [1, 2, 1000]) {
+          for (const spent of [1, 6, 7, 8, 9, 60]) {
+            const mayRepeat = depth === 0 && attempt < POLICY.attempts;
+            const mayHalve = left > 1 && spent + 2 <= POLICY.maxBatchesPerJob;
+            const { whole, halvable, otherwise } = TABLE[failure];
+            let expected = mayRepeat ? whole : mayHalve ? halvable : otherwise;
+            // Halving at once still needs something to halve.
+            if (expected === 'bisect' && !mayHalve) expected = otherwise;
+            const action = decide(failure, { depth, attempt }, left, spent, POLICY);
+            assert.equal(action, expected, `depth ${depth}, attempt ${attempt}, ${left} left, ${spent} spent`);
+          }
+        }
+      }
+    }
+  });
+}
+
+test('with a single attempt a failing batch is halved at once, and a single item gets its ERROR decision at once', () => {
+  const once = { attempts: 1, maxBatchesPerJob: 64 };
+  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 10, 1, once), 'bisect');
+  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 1, 1, once), 'error');
+  assert.equal(decide('rows_missing', { depth: 0, attempt: 1 }, 10, 1, once), 'error');
+});
+
+test('every failure says something of its own in the decision, without details of the item', () => {
+  const messages = (Object.keys(TABLE) as JobFailure[]).map((failure) => FAILURE_MESSAGE[failure]);
+  assert.equal(new Set(messages).size, messages.length);
+  for (const message of messages) assert.match(message, /^the [a-z ,/]+$/);
+});
