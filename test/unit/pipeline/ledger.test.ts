@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ledger } from '../../../src/pipeline/ledger.ts';
+import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
+
+test('what came in and has not ended is open, and each way in and out has its counter', () => {
+  const metrics = new RecordingMetrics();
+  const ledger = new Ledger(metrics, 'p');
+  ledger.consumed(100);
+  ledger.recovered(20);
+  ledger.decided('SUCCESS', 50);
+  ledger.decided('ERROR', 7);
+  ledger.deadLettered('not_json', 3);
+  ledger.skipped('filtered', 2);
+  ledger.released(30);
+  assert.equal(ledger.open, 28);
+  assert.deepEqual(Object.fromEntries(metrics.counters), {
+    'events_consumed_total{pipeline="p"}': 100,
+    'items_recovered_total{pipeline="p"}': 20,
+    'decisions_total{pipeline="p",status="SUCCESS"}': 50,
+    'decisions_total{pipeline="p",status="ERROR"}': 7,
+    'dead_lettered_total{pipeline="p",reason="not_json"}': 3,
+    'events_skipped_total{pipeline="p",reason="filtered"}': 2,
+    'items_released_total{pipeline="p"}': 30,
+  });
+});
+
+test('nothing booked makes no series', () => {
+  const metrics = new RecordingMetrics();
+  const ledger = new Ledger(metrics, 'p');
+  ledger.decided('ERROR', 0);
+  ledger.consumed(0);
+  assert.deepEqual([metrics.counters.size, ledger.open], [0, 0]);
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INTAKE_SHARE, MemoryBudget, type Sealable } from '../../../src/pipeline/memory-budget.ts';
+
+const forever = new AbortController().signal;
+
+/** Whether a promise has settled by now: everything here resolves in microtasks. */
+async function settled(work: Promise<unknown>): Promise<boolean> {
+  const turn = new Promise((resolve) => setImmediate(() => resolve('pending')));
+  const outcome = work.then(
+    () => 'settled',
+    () => 'settled',
+  );
+  return (await Promise.race([outcome, turn])) === 'settled';
+}
+
+class Buffers implements Sealable {
+  bytes: number[];
+  readonly #budget: MemoryBudget;
+  constructor(budget: MemoryBudget, bytes: readonly number[]) {
+    this.#budget = budget;
+    this.bytes = [...bytes].sort((a, b) => b - a);
+    for (const one of bytes) budget.buffer(one);
+  }
+  largestBytes(): number {
+    return this.bytes[0] ?? 0;
+  }
+  sealLargest(): void {
+    this.#budget.seal(this.bytes.shift() ?? 0);
+  }
+}
+
+test('intake is full at its share of the budget, buffered and sealed together, and not a byte before', () => {
+  const budget = new MemoryBudget(1000);
+  budget.buffer(600);
+  budget.seal(200);
+  budget.buffer(1000 * INTAKE_SHARE - 601);
+  assert.equal(budget.intakeFull, false);
+  budget.buffer(1);
+  assert.equal(budget.intakeFull, true);
+  budget.unbuffer(1);
+  assert.equal(budget.intakeFull, false);
+});
+
+test('what works on results does not stop intake, and intake that used its share leaves the rest to it', async () => {
+  const budget = new MemoryBudget(1000);
+  await budget.work(1000, forever);
+  assert.equal(budget.intakeFull, false);
+  const other = new MemoryBudget(1000);
+  other.buffer(700);
+  const one = await other.work(200, forever);
+  await other.work(100, forever);
+  const third = other.work(1, forever);
+  assert.equal(await settled(third), false);
+  one();
+  await third;
+});
+
+test('while intake uses little, work may use what is free', async () => {
+  const budget = new MemoryBudget(1000);
+  budget.buffer(100);
+  await budget.work(500, forever);
+  await budget.work(400, forever);
+  const third = budget.work(1, forever);
+  assert.equal(await settled(third), false);
+  budget.unbuffer(1);
+  await third;
+});
+
+test('one piece of work always gets through, however large, and the next waits for it', async () => {
+  const budget = new MemoryBudget(10);
+  const release = await budget.work(1_000_000, forever);
+  const next = budget.work(1, forever);
+  assert.equal(await settled(next), false);
+  release();
+  await next;
+  assert.equal(budget.usedBytes, 1);
+});
+
+test('work given back twice counts once', async () => {
+  const budget = new MemoryBudget(100);
+  const release = await budget.work(60, forever);
+  await budget.work(40, forever);
+  release();
+  release();
+  assert.equal(budget.usedBytes, 40);
+});
+
+test('everything given back leaves nothing used', async () => {
+  const budget = new MemoryBudget(1000);
+  budget.buffer(300);
+  budget.seal(200);
+  const release = await budget.work(50, forever);
+  assert.equal(budget.usedBytes, 350);
+  budget.unbuffer(100);
+  budget.unseal(200);
+  release();
+  assert.equal(budget.usedBytes, 0);
+});
+
+test('intake without room seals the largest buffer of any shard, and goes on when its upload is through', async () => {
+  const budget = new MemoryBudget(1000);
+  const small = new Buffers(budget, [100, 150]);
+  const large = new Buffers(budget, [200, 300]);
+  budget.register(small);
+  budget.register(large);
+  const room = budget.intakeRoom(forever);
+  assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
+  assert.equal(await settled(room), false);
+  budget.unseal(300);
+  await room;
+  assert.equal(budget.usedBytes, 450);
+});
+
+test('nothing more is sealed while half of the share is on its way out already', () => {
+  const budget = new MemoryBudget(1000);
+  const buffers = new Buffers(budget, [200, 400]);
+  budget.register(buffers);
+  budget.relieve();
+  assert.deepEqual(buffers.bytes, [200]);
+  budget.relieve();
+  assert.deepEqual(buffers.bytes, [200]);
+  budget.unseal(100);
+  budget.relieve();
+  assert.deepEqual(buffers.bytes, []);
+});
+
+test('a buffer that was given up is not asked again', () => {
+  const budget = new MemoryBudget(1000);
+  const buffers = new Buffers(budget, [400]);
+  budget.register(buffers)();
+  budget.relieve();
+  assert.deepEqual(buffers.bytes, [400]);
+});
+
+test('who waits for memory hears of an abort at once, and leaves no waiter behind', async () => {
+  const budget = new MemoryBudget(100);
+  budget.buffer(100);
+  const hold = await budget.work(100, forever);
+  const abort = new AbortController();
+  const waiting = [budget.intakeRoom(abort.signal), budget.work(100, abort.signal)];
+  const reason = new Error('given up');
+  abort.abort(reason);
+  for (const one of waiting) await assert.rejects(one, reason);
+  await assert.rejects(budget.work(1, abort.signal), reason);
+  hold();
+  assert.equal(budget.usedBytes, 100);
+});
+
+test('work that is let through after its owner gave up takes nothing', async () => {
+  const budget = new MemoryBudget(100);
+  const reason = new Error('over');
+  await assert.rejects(budget.work(10, AbortSignal.abort(reason)), reason);
+  assert.equal(budget.usedBytes, 0);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FAILURES_IN_A_ROW, TypeGates } from '../../../src/pipeline/type-gates.ts';
+import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
+import { VirtualClock } from '../../support/memory/clock.ts';
+import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
+
+function world() {
+  const clock = new VirtualClock();
+  const logger = new RecordingLogger();
+  const waits = new WaitReasons(new RecordingMetrics(), 'p');
+  const gates = new TypeGates({ clock, logger, waits, pauseMs: 10_000 });
+  const forever = new AbortController().signal;
+  /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
+  const heldMs = async (type: string): Promise<number> => {
+    const fromMs = clock.now();
+    let openedMs: number | undefined;
+    void gates.open(type, forever).then(() => {
+      openedMs = clock.now();
+    });
+    await clock.runUntil(() => openedMs !== undefined, 60_000);
+    return (openedMs ?? Number.POSITIVE_INFINITY) - fromMs;
+  };
+  return { clock, logger, waits, gates, heldMs };
+}
+
+test('a type that nothing was heard of is open', async () => {
+  assert.equal(await world().heldMs('a'), 0);
+});
+
+test('a rejected type is held for the pause, others are not, and the alert names the type', async () => {
+  const { gates, heldMs, logger } = world();
+  gates.rejected('a', 'HTTP 400');
+  assert.equal(await heldMs('b'), 0);
+  assert.equal(await heldMs('a'), 10_000);
+  assert.equal(await heldMs('a'), 0, 'after the pause it is tried again');
+  assert.deepEqual(
+    logger.lines.map(({ level, fields }) => [level, fields.type, fields.error]),
+    [['error', 'a', 'HTTP 400']],
+  );
+});
+
+test('five failures in a row hold a type, four do not, and after the pause one more is enough', async () => {
+  const { gates, heldMs, logger } = world();
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) gates.failed('a');
+  assert.equal(await heldMs('a'), 0);
+  assert.equal(logger.lines.length, 0);
+  gates.failed('a');
+  assert.equal(await heldMs('b'), 0);
+  assert.equal(await heldMs('a'), 10_000);
+  gates.failed('a');
+  assert.equal(await heldMs('a'), 10_000);
+  assert.equal(logger.lines.length, 2);
+});
+
+test('a success between failures begins the count anew', async () => {
+  const { gates, heldMs } = world();
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) gates.failed('a');
+  gates.succeeded('a');
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) gates.failed('a');
+  assert.equal(await heldMs('a'), 0);
+});
+
+test('who waits is shown with the reason, and no longer once the gate is open or the wait was given up', async () => {
+  const { clock, gates, waits } = world();
+  gates.rejected('a', 'no');
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) gates.failed('b');
+  const abort = new AbortController();
+  const given = gates.open('a', abort.signal);
+  const other = gates.open('b', abort.signal);
+  given.catch(() => undefined);
+  assert.deepEqual(waits.current(), [
+    { reason: 'type_rejected', who: ['type a'] },
+    { reason: 'type_failing', who: ['type b'] },
+  ]);
+  await clock.advance(5_000);
+  const reason = new Error('the shard is lost');
+  abort.abort(reason);
+  await assert.rejects(given, reason);
+  await assert.rejects(other, reason);
+  assert.deepEqual(waits.current(), []);
+});
+
+test('a gate that closes again while somebody waits holds them for the new pause too', async () => {
+  const { clock, gates } = world();
+  gates.rejected('a', 'no');
+  let open = false;
+  void gates.open('a', new AbortController().signal).then(() => {
+    open = true;
+  });
+  await clock.advance(9_000);
+  gates.rejected('a', 'still no');
+  await clock.advance(2_000);
+  assert.equal(open, false);
+  await clock.advance(8_000);
+  assert.equal(open, true);
+});
