@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { balanceLines } from './balance.ts';
-import { type Cleanup, messageOf, unlessEnded } from './ending.ts';
+import { type Cleanup, clientEnded, messageOf, unlessEnded } from './ending.ts';
 import { judge, problemsOf, readDeadLetter, readDecision } from './judge.ts';
 import { Metrics, readMetrics } from './metrics.ts';
 import type { PartContext } from './parts.ts';
@@ -37,7 +37,7 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
   const running = await startParts(context, cleanup, screen);
   const ledger: Ledger = new Map();
   const producing = produce(running.brokers, running.names.source, ledger, context.over);
-  cleanup.add('stop the producer', () => producing.catch(() => undefined));
+  cleanup.add('stop the producer', () => clientEnded(producing));
   producing.catch((error: unknown) => context.failed(new Error('The producer failed', { cause: error })));
 
   screen.print();
@@ -88,6 +88,8 @@ async function watch(running: Running, ledger: Ledger, { over }: PartContext, sc
     }
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
     over.throwIfAborted();
+    if (!running.brokerRuns())
+      throw new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n'));
   }
 }
 
@@ -113,22 +115,17 @@ async function stalled({ connector, brokerFiles }: Running): Promise<string> {
     (response) => response.text(),
     () => 'no answer',
   );
-  const lines = [
+  return [
     `Nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
     'The end of its log:',
     connector.tail(),
-  ];
-  const brokerLog =
-    brokerFiles === undefined ? '' : await readFile(path.join(brokerFiles, 'broker-1/server.log'), 'utf8').catch(() => '');
-  if (brokerLog.trim() !== '') {
-    lines.push(
-      "The end of the broker's log:",
-      ...brokerLog
-        .trimEnd()
-        .split('\n')
-        .slice(-TAIL_LINES)
-        .map((line) => `    ${line}`),
-    );
-  }
-  return lines.join('\n');
+    ...(await brokerTail(brokerFiles)),
+  ].join('\n');
+}
+
+async function brokerTail(files: string | undefined): Promise<string[]> {
+  if (files === undefined) return [];
+  const log = await readFile(path.join(files, 'broker-1/server.log'), 'utf8').catch(() => '');
+  const lines = log.trimEnd().split('\n').slice(-TAIL_LINES);
+  return ["The end of the broker's log:", ...lines.map((line) => `    ${line || '(it wrote nothing)'}`)];
 }

@@ -26,6 +26,19 @@ export function unlessEnded<T>(signal: AbortSignal, promise: Promise<T>): Promis
   });
 }
 
+/** Longest wait for a Kafka client that says good-bye to a broker which may be gone, ms: the end of the process ends it too. */
+const CLIENT_MS = 2_000;
+
+/** Resolves when the promise settles, whichever way, or when a client has had its time. */
+export async function clientEnded(promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, CLIENT_MS);
+  });
+  await Promise.race([promise.catch(() => undefined), late]);
+  clearTimeout(timer);
+}
+
 /** What must be undone, last first, whatever fails on the way. */
 export class Cleanup {
   readonly #steps: { readonly what: string; readonly undo: () => Promise<unknown> }[] = [];

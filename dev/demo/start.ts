@@ -1,7 +1,6 @@
 /** Starting every part, with one line for each on the screen. */
-import { startKafka } from '../kafka/start.ts';
-import type { Cleanup } from './ending.ts';
-import { unlessEnded } from './ending.ts';
+import { type LocalKafka, startKafka } from '../kafka/start.ts';
+import { type Cleanup, clientEnded, unlessEnded } from './ending.ts';
 import { CONFIG_FILE, type Part, type PartContext, POLICY_FILE, startConnector, startSandbox } from './parts.ts';
 import { EMAILS } from './producer.ts';
 import { POISON } from './events.ts';
@@ -21,6 +20,8 @@ export interface Running {
   readonly brokers: readonly string[];
   /** Where the broker's own files are, when it is on this machine. */
   readonly brokerFiles: string | undefined;
+  /** False when the demo's own broker has ended; nobody tells. */
+  readonly brokerRuns: () => boolean;
   readonly names: DemoNames;
   readonly sandbox: Part;
   readonly connector: Part;
@@ -64,7 +65,7 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
     topics: [names.decisions, names.deadLetters],
     onRecord: (record) => (record.topic === names.decisions ? decisions : deadLetters).push(record),
   });
-  cleanup.add('close the reader', () => reader.close());
+  cleanup.add('close the reader', () => clientEnded(reader.close()));
   const reading = reader.start();
   lines.note('connector', 'starting');
   const connectorStarting = startConnector(context, { brokers: kafka.brokers, names, sandboxUrl: sandbox.url });
@@ -79,7 +80,27 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
     `${grouped(EMAILS)} e-mails and ${POISON.length} poison records, ${SOURCE_PARTITIONS} partitions`,
   );
   lines.done();
-  return { brokers: kafka.brokers, brokerFiles: kafka.dataDir, names, sandbox, connector, reader, decisions, deadLetters };
+  return {
+    brokers: kafka.brokers,
+    brokerFiles: kafka.dataDir,
+    brokerRuns: () => runs(kafka),
+    names,
+    sandbox,
+    connector,
+    reader,
+    decisions,
+    deadLetters,
+  };
+}
+
+function runs(kafka: LocalKafka): boolean {
+  // In Docker, or on other machines, there is no process to look for.
+  if (kafka.dataDir === undefined) return true;
+  try {
+    return kafka.pid(0) > 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Parts that are up are lines that stay; the others are redrawn below them. */
