@@ -67,7 +67,7 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
 }
 
 /** Shows the counts until everything is settled. @returns what is wrong when nothing moves any more. */
-async function watch(running: Running, ledger: Ledger, { over }: PartContext, screen: Screen): Promise<string[]> {
+async function watch(running: Running, ledger: Ledger, { over, failed }: PartContext, screen: Screen): Promise<string[]> {
   const startedMs = performance.now();
   let metrics = new Metrics();
   let before = '';
@@ -88,8 +88,9 @@ async function watch(running: Running, ledger: Ledger, { over }: PartContext, sc
     }
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
     over.throwIfAborted();
-    if (!running.brokerRuns())
-      throw new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n'));
+    if (running.brokerRuns()) continue;
+    failed(new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n')));
+    over.throwIfAborted();
   }
 }
 
