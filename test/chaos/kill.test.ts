@@ -22,6 +22,8 @@ const RECORDS = 20_000;
 const PARTITIONS = 6;
 /** Writes while one attack goes on. */
 const WRITES_PER_ATTACK = 6;
+/** Records of a write beyond those. */
+const TRICKLE = 24;
 const DRAIN_MS = 60_000;
 /** What is wrong in a faulty result file. */
 const SPOILT = { missing: 2, duplicated: 3, unknown: 2, malformed: 1 };
@@ -44,6 +46,8 @@ test('every record has exactly one terminal record, whatever is killed or frozen
       review: {
         poll: { initial: '50ms', max: '500ms' },
         uploadGrace: '2s',
+        // More than the spoilt result files can use up for one record.
+        attempts: 20,
         errorRows: 'retry',
         errorRowAttempts: 2,
       },
@@ -157,12 +161,15 @@ class Writer {
     for (const [index, event] of events.entries()) this.produced.push({ ...event, ...(where[index] as { offset: number }) });
   }
 
-  /** `writes` times, at random moments; those left over when the signal comes follow at once. */
+  /** `writes` times, at random moments; those left over when the signal comes follow at once. Until it comes, work never runs out. */
   async writeUntil(signal: AbortSignal, writes: number, count: number): Promise<void> {
     const transactional = this.#random.below(writes);
-    for (let write = 0; write < writes; write++) {
+    for (let write = 0; write < writes || !signal.aborted; write++) {
       await sleep(this.#random.below(800), undefined, { signal }).catch(() => undefined);
-      await Promise.all([this.write(count), write === transactional ? this.#transactions() : undefined]);
+      await Promise.all([
+        this.write(write < writes ? count : TRICKLE),
+        write === transactional ? this.#transactions() : undefined,
+      ]);
     }
   }
 

@@ -19,6 +19,8 @@ export type Attack =
   | 'zombie'
   /** The same, but it wakes while the other replica is claiming, and writes what was overdue. */
   | 'zombie at the claim'
+  /** The same, but the other replica is frozen in the middle of its claim, and the zombie works on as if the shards were its own. */
+  | 'zombie and slow heir'
   /** The same, and the replica that took over is killed when the zombie wakes. */
   | 'zombie and kill';
 
@@ -39,6 +41,8 @@ const EARLY_MS = 2_500;
 /** From the takeover, or from the join that begins it, to the zombie's awakening, ms at most. */
 const WAKE_MS = 700;
 const WAKE_AT_CLAIM_MS = 100;
+/** How long the zombie may work on while its heir is frozen, ms; the heir's session outlasts it. */
+const USURP_MS = { least: 300, most: 900 };
 const LOST = 'lost the shard; claiming it again once the group answers';
 /** Far longer than an attack takes, session timeout and claims included. */
 const ATTACK_MS = 60_000;
@@ -103,11 +107,13 @@ export class Nemesis {
         await this.#busy();
         return this.#kill([...this.#running]);
       case 'zombie':
-        return this.#zombie('owns the shard', WAKE_MS, false);
+        return this.#zombie('owns the shard', WAKE_MS);
       case 'zombie at the claim':
-        return this.#zombie('joined the group', WAKE_AT_CLAIM_MS, false);
+        return this.#zombie('joined the group', WAKE_AT_CLAIM_MS);
+      case 'zombie and slow heir':
+        return this.#zombie('joined the group', WAKE_AT_CLAIM_MS, 'freeze');
       case 'zombie and kill':
-        return this.#zombie('owns the shard', WAKE_MS, true);
+        return this.#zombie('owns the shard', WAKE_MS, 'kill');
     }
   }
 
@@ -126,7 +132,7 @@ export class Nemesis {
   }
 
   /** @param sign what the heir logs of the shards that it takes over */
-  async #zombie(sign: 'owns the shard' | 'joined the group', wakeMs: number, kill: boolean): Promise<void> {
+  async #zombie(sign: 'owns the shard' | 'joined the group', wakeMs: number, toHeir?: 'kill' | 'freeze'): Promise<void> {
     const victim = await this.#busy();
     const from = new Map(this.#running.map((replica) => [replica, replica.lines.length]));
     victim.process.kill('SIGSTOP');
@@ -144,8 +150,13 @@ export class Nemesis {
     );
     await this.#sleep(wakeMs);
     const woken = victim.lines.length;
+    if (toHeir === 'freeze') heir.process.kill('SIGSTOP');
     victim.process.kill('SIGCONT');
-    if (kill) await this.#kill([heir]);
+    if (toHeir === 'kill') await this.#kill([heir]);
+    if (toHeir === 'freeze') {
+      await sleep(USURP_MS.least + this.#random.below(USURP_MS.most - USURP_MS.least), undefined, { signal: this.#over.signal });
+      heir.process.kill('SIGCONT');
+    }
     const fenced = await Promise.any([
       victim.logged(LOST, { from: woken }).then(() => true),
       victim.logged('joined the group', { from: woken }).then(() => false),
@@ -176,14 +187,15 @@ export class Nemesis {
   }
 }
 
-/** 23 kills and 11 zombies, in an order drawn from the seed. */
+/** 23 kills and 14 zombies, in an order drawn from the seed. */
 export function plan(random: SeededRandom): Attack[] {
   const attacks: Attack[] = [
     ...Array<Attack>(11).fill('kill'),
     ...Array<Attack>(4).fill('kill early'),
     ...Array<Attack>(3).fill('kill both'),
     ...Array<Attack>(3).fill('zombie'),
-    ...Array<Attack>(6).fill('zombie at the claim'),
+    ...Array<Attack>(3).fill('zombie at the claim'),
+    ...Array<Attack>(6).fill('zombie and slow heir'),
     ...Array<Attack>(2).fill('zombie and kill'),
   ];
   for (let last = attacks.length - 1; last > 0; last--) {
