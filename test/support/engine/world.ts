@@ -1,4 +1,6 @@
 /** A world in memory for the real engine: any number of instances over one cluster, one service, and one virtual clock. */
+import type { LiveJob } from '../../../src/core/job.ts';
+import { JournalView } from '../../../src/core/journal-view.ts';
 import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
@@ -240,6 +242,27 @@ export class World {
     if (this.kafka.cluster.describe(TOPICS.journal) === undefined) return false;
     const { missing, liveJobs } = this.verdict();
     return missing.length === 0 && liveJobs.length === 0;
+  }
+
+  /** Lets time pass until the work is done. */
+  async through<T>(work: Promise<T>, maxVirtualMs = 60_000): Promise<T> {
+    let over = false;
+    const watched = work.finally(() => {
+      over = true;
+    });
+    watched.catch(() => undefined);
+    await this.clock.runUntil(() => over, maxVirtualMs);
+    return watched;
+  }
+
+  /** The jobs that a restart would find, by what the journal says. */
+  liveJobs(): readonly LiveJob[] {
+    const { cluster } = this.kafka;
+    return Array.from({ length: cluster.partitions(TOPICS.journal) }).flatMap((_, shard) => {
+      const view = new JournalView();
+      for (const { key, value } of cluster.log(TOPICS.journal, shard).durable()) view.fold(String(key), value && String(value));
+      return [...view.finish().jobs.values()];
+    });
   }
 
   /** Runs until every record has its terminal record and no job is live. */

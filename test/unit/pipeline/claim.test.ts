@@ -1,0 +1,382 @@
+/** DESIGN 3 'Claim' and 'Lost ownership', over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { writeMeta } from '../../../src/core/journal-records.ts';
+import { RefusedError } from '../../../src/pipeline/errors.ts';
+import { changed } from '../../support/engine/changed.ts';
+import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
+
+const MINUTE = 60_000;
+
+/** A world whose journal exists before the engine starts. */
+function withJournal(settings: WorldSettings, journal: { partitions?: number; deleteRetentionMs?: number } = {}): World {
+  const world = new World(settings);
+  world.kafka.cluster.createTopic(TOPICS.journal, journal.partitions ?? 1, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', String(journal.deleteRetentionMs ?? 86_400_000)],
+    ],
+  });
+  return world;
+}
+
+/** What Kafka's own tool does: it needs an empty group, and leaves no metadata. */
+async function resetGroup(world: World, partition: number, offset: number): Promise<void> {
+  for (const instance of world.instances) await world.through(instance.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, offset);
+}
+
+const decidedOffsets = (world: World) =>
+  world
+    .decisions()
+    .map(({ offset }) => offset)
+    .sort((a, b) => a - b);
+const journalKeys = (world: World, shard = 0) =>
+  world.kafka.cluster
+    .log(TOPICS.journal, shard)
+    .committed()
+    .map(({ key }) => String(key));
+
+test('the first claim writes owner, then meta and the start position in one transaction', async () => {
+  const transactions: [string[], string][] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction: { journal, offsets } }) => {
+        transactions.push([
+          journal.map(({ key }) => key),
+          (offsets ?? []).map(({ offset, metadata }) => `${offset} ${metadata}`).join(),
+        ]);
+        return 'commit';
+      },
+    },
+  });
+  world.start();
+  await world.clock.advance(1_000);
+  assert.deepEqual(transactions, [
+    [['owner'], ''],
+    [['meta', 'progress/0'], '0 v1:1'],
+  ]);
+});
+
+test('a new pipeline starts at the earliest record, or at the latest when configured, or where the group stands', async () => {
+  const starts: (number | null)[] = [];
+  for (const [startFrom, committed] of [
+    ['earliest', undefined],
+    ['latest', undefined],
+    ['latest', 4],
+    ['earliest', 99],
+  ] as const) {
+    const world = new World({ partitions: 1, options: { source: { startFrom } } });
+    for (let n = 0; n < 10; n++) world.event(0);
+    if (committed !== undefined) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed);
+    world.start();
+    await world.clock.runUntil(() => world.committed(0).metadata !== '', 10_000);
+    starts.push(world.committed(0).offset);
+  }
+  assert.deepEqual(starts, [0, 10, 4, 10]);
+});
+
+test('source partitions added while running start at their beginning, also where a new pipeline would start at the latest', async () => {
+  const world = new World({ partitions: 2, options: { source: { startFrom: 'latest' } } });
+  world.start();
+  await world.clock.advance(2_000);
+  world.produce(10);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.addPartitions(TOPICS.source, 3);
+  for (let n = 0; n < 7; n++) world.event(2);
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.decisions().filter(({ partition }) => partition === 2).length, 7);
+});
+
+test('a journal of another pipeline is refused before anything of its owner is fenced, with what to change', async () => {
+  const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
+  for (const wrong of [{ group: 'theirs' }, { source: 'theirs' }, { shards: 7 }, { kind: 'imports' }]) {
+    const world = withJournal({ partitions: 1 });
+    world.kafka.cluster.produce(TOPICS.journal, 0, [writeMeta({ ...meta, ...wrong })]);
+    const instance = world.start();
+    await world.clock.advance(10_000);
+    const [field] = Object.keys(wrong);
+    assert.ok(instance.refused instanceof RefusedError);
+    assert.match(instance.refused.message, new RegExp(`belongs to ${field} .*Give this pipeline a journal topic of its own`));
+    assert.deepEqual(journalKeys(world), ['meta']);
+  }
+});
+
+test('a journal that a newer version wrote is refused before anything of its owner is fenced', async () => {
+  const world = withJournal({ partitions: 1 });
+  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'meta', value: '{"v":2}' }]);
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  assert.match(instance.refused?.message ?? '', /has format 2; this version reads up to 1/);
+  assert.deepEqual(journalKeys(world), ['meta']);
+});
+
+test('a replay that took longer than half of delete.retention is thrown away, and done again', async () => {
+  let slow = true;
+  const world = withJournal(
+    {
+      partitions: 1,
+      wrap: (ports, { clock }) => ({
+        ...ports,
+        admin: changed(ports.admin, {
+          ranges: async (topic, partitions) => {
+            if (slow && topic === TOPICS.journal) await clock.sleep(30 * MINUTE + 1);
+            slow = false;
+            return ports.admin.ranges(topic, partitions);
+          },
+        }),
+      }),
+    },
+    { deleteRetentionMs: 60 * MINUTE },
+  );
+  const instance = world.start();
+  world.event(0);
+  await world.clock.advance(30 * MINUTE + 1_000);
+  await world.untilSettled(MINUTE);
+  assert.deepEqual(
+    [
+      instance.metrics.counter('claims_total', { outcome: 'failed' }),
+      instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    ],
+    [1, 1],
+  );
+  assert.match(instance.logger.text(), /the replay took so long that the journal may have forgotten deletions/);
+});
+
+test('a zombie that wakes commits nothing, and what the next owner did stands', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 20_000 }) } });
+  const first = world.start('first');
+  world.produce(50);
+  await world.clock.advance(10_000);
+  assert.equal(world.liveJobs().length, 10);
+  first.process.freeze();
+  world.start('second');
+  await world.clock.advance(50_000);
+  assert.equal(world.verdict().settled, 50, 'the second has settled them all');
+  const before = journalKeys(world);
+  first.process.thaw();
+  await world.clock.advance(5_000);
+  assert.ok(first.metrics.counter('transactions_total', { outcome: 'fenced' }) > 0, 'it tried');
+  assert.deepEqual(
+    journalKeys(world).slice(before.length),
+    ['owner'],
+    'only the proof of the second, when the first joins again',
+  );
+  world.assertExactlyOnce();
+  assert.equal(first.gauge('shards_owned'), 0);
+});
+
+test('an owner that was fenced confirms its membership before it claims again, so that two owners do not ping-pong', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  world.produce(10);
+  await world.untilSettled(MINUTE);
+  const claims = () => instance.metrics.counter('claims_total', { outcome: 'owned' });
+  instance.group.isolate();
+  world.kafka.transactions.initialise(`${TOPICS.journal}-0`);
+  // The probe of the idle shard finds the fence.
+  await world.clock.advance(90_000);
+  assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
+  assert.deepEqual([claims(), instance.gauge('shards_owned')], [1, 0]);
+  assert.match(instance.health.conditions.get('reviews/shards') ?? '', /claiming shard\(s\) 0/);
+  world.event(0);
+  instance.group.heal();
+  await world.untilSettled(MINUTE);
+  assert.equal(claims(), 2);
+  world.assertExactlyOnce();
+});
+
+test('each transaction of unknown outcome ends the owner, and the journal tells the next what happened', async () => {
+  for (const fate of ['reply-lost', 'lost', 'committed-fenced', 'aborted', 'fenced', 'unsent'] as const) {
+    let hit = 0;
+    const world = new World({
+      partitions: 1,
+      hooks: {
+        commitFate: ({ transaction }) =>
+          transaction.journal.some(({ key }) => key.startsWith('job/')) && hit++ % 4 === 1 ? fate : 'commit',
+      },
+    });
+    world.start();
+    world.produce(40);
+    await world.untilSettled(10 * MINUTE);
+    world.assertExactlyOnce();
+    assert.ok(hit > 4, fate);
+  }
+});
+
+test('a kept shard proves that it is still its owner’s at each join, and an idle one every minute', async () => {
+  const world = new World({ partitions: 2 });
+  const first = world.start();
+  await world.clock.advance(5_000);
+  const owners = (shard: number) => journalKeys(world, shard).filter((key) => key === 'owner').length;
+  assert.deepEqual([owners(0), owners(1)], [1, 1]);
+  world.start();
+  await world.clock.advance(10_000);
+  assert.deepEqual([owners(0), owners(1)].sort(), [2, 2], 'one by its probe, one by the claim of the new owner');
+  assert.equal(first.metrics.counter('claims_total'), 2, 'the kept shard was not claimed again');
+  await world.clock.advance(65_000);
+  assert.deepEqual([owners(0), owners(1)], [3, 3]);
+});
+
+test('records of kept partitions are neither lost nor read twice over a rebalance, though batches were under way', async () => {
+  const world = new World({
+    partitions: 4,
+    kafka: { unsought: 'committed' },
+    hooks: { deliverStale: () => true, batchRecords: () => 3 },
+  });
+  const first = world.start();
+  for (let round = 0; round < 10; round++) {
+    world.produce(40);
+    await world.clock.advance(1_300);
+    if (round === 3) world.start();
+    if (round === 6) void world.instances[1]?.stop();
+  }
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(first.metrics.counter('unread_records_lost_total'), 0);
+  for (let p = 0; p < 4; p++) for (let offset = 0; offset < 100; offset++) assert.equal(world.service.submissions(p, offset), 1);
+});
+
+test('a group that was reset backward is reviewed again from there with a new event id; live jobs are left alone', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: { review: ({ rows }) => (rows?.[0]?.offset === 5 && stuck ? { afterMs: 'never' } : {}) },
+  });
+  let stuck = true;
+  world.start();
+  for (let n = 0; n < 9; n++) {
+    if (n === 7) world.put(0, 'not json');
+    else world.event(0);
+  }
+  await world.clock.advance(10_000);
+  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 6, 8]);
+  await resetGroup(world, 0, 4);
+  const second = world.start();
+  await world.clock.advance(20_000);
+  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 4, 6, 6, 8, 8]);
+  assert.equal(world.service.submissions(0, 5), 1, 'it is in a live job');
+  assert.deepEqual(
+    world.liveJobs().map(({ left }) => [...left]),
+    [[{ partition: 0, offset: 5 }]],
+  );
+  const letters = world
+    .published('dead')
+    .map(({ headers }) => String(headers['event-id']))
+    .sort();
+  assert.deepEqual(letters, ['content-0-7', 'content-0-7#1']);
+  assert.match(second.logger.text(), /the group was reset by somebody/);
+  // The reset is recorded under our own metadata: the next restart does not take it for another one.
+  assert.match(world.committed(0).metadata, /^v1:\d+$/);
+  stuck = false;
+  world.service.finish('batch-6');
+  await world.through(second.stop());
+  world.start();
+  await world.clock.advance(20_000);
+  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 4, 5, 6, 6, 8, 8]);
+});
+
+test('a group that was reset forward skips what nobody claimed below it, and counts it', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
+  world.start();
+  // 0 and 3 wait in buffers; 1 and 2 are decided.
+  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
+  await world.clock.advance(5_000);
+  await resetGroup(world, 0, 10);
+  for (let n = 0; n < 8; n++) world.event(0, 'd');
+  const second = world.start();
+  await world.clock.advance(10_000);
+  assert.equal(second.metrics.counter('reset_skipped_records_total'), 8);
+  assert.deepEqual(decidedOffsets(world), [1, 2, 10, 11]);
+  assert.equal(world.committed(0).offset, 12);
+});
+
+test('a reset beyond the end of the log, or below its start, is taken as the end or the start', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  world.start();
+  await world.untilSettled(MINUTE);
+  await resetGroup(world, 0, 1_000);
+  world.start();
+  await world.clock.advance(10_000);
+  assert.equal(world.committed(0).offset, 10);
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(8);
+  await resetGroup(world, 0, 2);
+  world.start();
+  await world.clock.advance(20_000);
+  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9]);
+});
+
+test('a committed offset that is read one commit late is not taken for a reset', async () => {
+  let stale = 0;
+  const world = new World({ partitions: 1, hooks: { staleCommitted: () => stale-- > 0 } });
+  for (let n = 0; n < 10; n++) world.event(0);
+  world.start();
+  await world.untilSettled(MINUTE);
+  await resetGroup(world, 0, 8);
+  const second = world.start();
+  await world.clock.runUntil(() => world.committed(0).metadata !== '', MINUTE);
+  assert.equal(second.metrics.counter('claims_total', { outcome: 'owned' }), 0, 'the reset is the last commit but one');
+  await world.clock.runUntil(() => second.metrics.counter('claims_total', { outcome: 'owned' }) === 1, 1_000);
+  second.process.kill();
+  stale = 1;
+  const third = world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(stale, -1, 'it was read twice');
+  assert.doesNotMatch(third.logger.text(), /reset by somebody/);
+  assert.deepEqual(decidedOffsets(world), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9]);
+});
+
+test('a source topic that was made anew is refused, though its offsets would fit', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  await world.clock.advance(10_000);
+  for (let n = 0; n < 30; n++) world.event(0);
+  const second = world.start();
+  await world.clock.advance(10_000);
+  assert.match(second.refused?.message ?? '', /offset 9 in partition 0 of source topic content .* was deleted and made anew/);
+  assert.equal(world.decisions().length, 10);
+});
+
+test('a watermark beyond the end of the source is refused, with what to change', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  for (let n = 0; n < 3; n++) world.event(0);
+  const second = world.start();
+  await world.clock.advance(10_000);
+  assert.ok(second.refused instanceof RefusedError);
+  assert.match(
+    second.refused.message,
+    /ends at offset 3 in partition 0, but this pipeline has read up to 10: .*Give the pipeline a new journal topic/,
+  );
+});
+
+test('records that retention took while nobody was running are counted as lost, those already claimed are not', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  for (const type of ['a', 'b', 'b', 'c', 'd', 'd']) world.event(0, type);
+  await world.clock.advance(5_000);
+  await world.through(first.stop());
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
+  const second = world.start();
+  await world.clock.advance(5_000);
+  assert.equal(second.metrics.counter('unread_records_lost_total'), 2, 'offsets 0 and 3: the others are in jobs');
+  await world.clock.advance(11_000);
+  assert.equal(world.committed(0).offset, 6);
+});

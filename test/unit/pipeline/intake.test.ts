@@ -1,0 +1,309 @@
+/** DESIGN 3 'Intake' and 'Seal and create', over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { World } from '../../support/engine/world.ts';
+import { sourceValue } from '../../support/memory/scripted-kind.ts';
+
+const MINUTE = 60_000;
+
+/** Times at which batches were created, ms since `fromMs`. */
+const creations = (world: World, fromMs: number) =>
+  [...world.service.batches.values()].map(({ createdMs }) => createdMs - fromMs);
+
+test('a buffer seals by the wall clock also when no record comes', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 1000, maxAgeMs: 30_000 } } });
+  world.start();
+  await world.clock.advance(5_000);
+  const fromMs = world.clock.now();
+  world.event(0);
+  await world.clock.advance(20_000);
+  world.event(0);
+  await world.clock.advance(9_999);
+  assert.deepEqual(creations(world, fromMs), []);
+  await world.clock.advance(1);
+  assert.deepEqual(creations(world, fromMs), [30_000], 'the age is that of the oldest record');
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a buffer seals by rows and by bytes at once, and each content type fills its own', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } } });
+  world.start();
+  await world.clock.advance(1_000);
+  for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
+  await world.clock.advance(1_000);
+  const rows = () => [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
+  assert.deepEqual(rows(), [['a', 3]]);
+  for (let n = 0; n < 2; n++) world.put(0, sourceValue({ type: 'c', content: 'x'.repeat(250) }));
+  await world.clock.advance(1_000);
+  assert.deepEqual(rows(), [
+    ['a', 3],
+    ['c', 1],
+  ]);
+});
+
+test('a batch whose offsets no longer fit one journal record is sealed before', async () => {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000_000,
+    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000, maxOffsetBytes: 1_000 } },
+  });
+  world.start();
+  // Two types in turn: a bitmap of every other offset, 1 bit each and base64 on top.
+  world.produce(20_000, { types: ['a', 'b'] });
+  await world.clock.advance(5_000);
+  const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
+  assert.ok(sizes.length >= 2 && sizes.every((size) => size > 1_000 && size <= 4_096), `${sizes}`);
+});
+
+test('records that another owner has settled or put into a job are not taken again, and gaps between them are passed', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  // 0 and 3 wait for a second one of their type; 1 and 2 are one batch.
+  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
+  await world.clock.advance(1_000);
+  assert.equal(world.service.batches.size, 1);
+  first.process.kill();
+  world.start();
+  await world.clock.advance(MINUTE);
+  world.event(0, 'a');
+  world.event(0, 'c');
+  await world.clock.advance(1_000);
+  assert.deepEqual(
+    [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset)),
+    [
+      [1, 2],
+      [0, 4],
+      [3, 5],
+    ],
+  );
+  world.assertConserved();
+});
+
+test('offsets without records (aborted transactions, compaction) do not hold the watermark', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 1 } } });
+  const log = world.kafka.cluster.log('content', 0);
+  world.start();
+  await world.clock.advance(1_000);
+  world.event(0);
+  log.append(
+    [
+      { key: null, value: 'aborted' },
+      { key: null, value: 'aborted' },
+    ],
+    world.clock.now(),
+    77,
+  );
+  log.finish(77, 'abort', world.clock.now());
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  // W that moves without a job is committed within ten seconds.
+  log.append([{ key: null, value: 'aborted' }], world.clock.now(), 78);
+  log.finish(78, 'abort', world.clock.now());
+  await world.clock.advance(12_000);
+  assert.equal(world.committed(0).offset, 7);
+  world.assertExactlyOnce();
+});
+
+test('a record that cannot be decoded becomes a dead letter, claimed in the same transaction, and blocks nothing', async () => {
+  const commits: string[][] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction }) => {
+        if (transaction.outputs !== undefined)
+          commits.push([
+            ...transaction.outputs.map(({ topic }) => topic),
+            ...transaction.journal.map(({ key }) => key),
+            `W=${transaction.offsets?.[0]?.offset}`,
+          ]);
+        return 'commit';
+      },
+    },
+  });
+  world.start();
+  world.put(0, 'not json', { key: 'k', headers: { trace: 't' } });
+  world.put(0, null);
+  world.put(0, '{"content":"no type"}');
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(commits[0], ['dead', 'progress/0', 'W=3']);
+  const letters = world
+    .published('dead')
+    .map(({ key, value, headers }) => [
+      key && String(key),
+      value && String(value),
+      String(headers['dead-letter-reason']),
+      String(headers['dead-letter-offset']),
+      headers.trace && String(headers.trace),
+    ]);
+  const byOffset = letters.toSorted((a, b) => Number(a[3]) - Number(b[3]));
+  assert.deepEqual(byOffset, [
+    ['k', 'not json', 'not_json', '0', 't'],
+    [null, null, 'null_value', '1', undefined],
+    [null, '{"content":"no type"}', 'no_type', '2', undefined],
+  ]);
+  const { metrics } = world.instances[0] ?? assert.fail();
+  assert.equal(metrics.counter('dead_lettered_total', { reason: 'null_value' }), 1);
+});
+
+test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
+  await world.clock.advance(15_000);
+  assert.equal(instance.metrics.counter('events_skipped_total', { reason: 'filtered' }), 30);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 30);
+  assert.deepEqual([world.published('decisions'), world.published('dead'), world.service.batches.size], [[], [], 0]);
+  assert.equal(world.committed(0).offset, 30);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
+
+test('intake pauses at maxSpan, says so, and resumes when the watermark has moved', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'stuck' && stuck ? { failure: 'unavailable' } : undefined,
+    },
+  });
+  let stuck = true;
+  const instance = world.start();
+  world.event(0, 'stuck');
+  for (let n = 0; n < 100; n++) world.event(0, 'a');
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(
+    instance.metrics.counter('events_consumed_total'),
+    24,
+    'the span is seen after a fetch: 20, and what that fetch brought',
+  );
+  assert.equal(world.committed(0).offset, 0);
+  assert.ok((instance.gauge('consumer_lag') ?? 0) > 70);
+  stuck = false;
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 0);
+});
+
+test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
+  const world = new World({ partitions: 1, options: { source: { maxSpan: 20 } }, hooks: { batchRecords: () => 10 } });
+  world.start();
+  for (let n = 0; n < 500; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
+  world.event(0);
+  await world.clock.advance(3_000);
+  assert.equal(world.decisions().length, 1, 'without waiting for the ten seconds of the next progress');
+});
+
+test('intake pauses when memory is full, seals the largest buffer to make room, and resumes', async () => {
+  let down = true;
+  const world = new World({
+    partitions: 2,
+    budgetBytes: 100_000,
+    options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 10_000 } },
+    hooks: { batchRecords: () => 5 },
+    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
+  });
+  const instance = world.start();
+  const content = 'x'.repeat(100);
+  for (let n = 0; n < 300; n++) world.put(n % 2, sourceValue({ type: 'a', content }));
+  await world.clock.advance(MINUTE);
+  assert.ok((instance.gauge('shards_paused', { reason: 'memory' }) ?? 0) > 0);
+  const used = instance.budget.usedBytes;
+  assert.ok(used >= 70_000 && used < 80_000, `70 % of the budget and what one fetch brings, not ${used}`);
+  down = false;
+  await world.untilSettled(20 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.deepEqual([instance.gauge('shards_paused', { reason: 'memory' }), instance.budget.usedBytes], [0, 0]);
+});
+
+test('one hanging create blocks nobody: other batches are journaled and settled past it', async () => {
+  let hung = 0;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'slow' && hung++ === 0 ? { hangMs: 120_000 } : undefined,
+    },
+  });
+  world.start();
+  world.event(0, 'slow');
+  for (let n = 0; n < 50; n++) world.event(0, 'a');
+  await world.clock.advance(30_000);
+  assert.equal(world.decisions().length, 50);
+  assert.equal(world.committed(0).offset, 0, 'W waits for the record of the hanging batch');
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 1), 1);
+});
+
+test('W that has moved is in the journal with the claimed set, so that a restart takes up exactly what was waiting', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
+  world.start();
+  for (const type of ['a', 'b', 'b', 'c', 'b', 'b']) world.event(0, type);
+  await world.clock.advance(5_000);
+  const progress = world.kafka.cluster
+    .log('journal', 0)
+    .committed()
+    .findLast(({ key }) => String(key) === 'progress/0');
+  const { watermark, claimed, read } = JSON.parse(String(progress?.value)) as {
+    watermark: number;
+    claimed: string;
+    read: number;
+  };
+  assert.deepEqual([watermark, [...OffsetSet.decode(claimed)], read], [0, [1, 2, 4, 5], 6]);
+});
+
+test('a record that was waiting when its owner went keeps its age: it seals when it is old enough, not anew', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 120_000 } } });
+  const first = world.start();
+  await world.clock.advance(2_000);
+  const fromMs = world.clock.now();
+  world.event(0, 'waits');
+  world.event(0, 'b');
+  world.event(0, 'b');
+  await world.clock.advance(60_000);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(55_000);
+  assert.equal(creations(world, fromMs).length, 1);
+  await world.clock.advance(8_000);
+  assert.equal(creations(world, fromMs)[1], 120_000);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('records that retention takes before a running owner reads them are counted as lost, and intake goes on behind them', async () => {
+  let down = true;
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxSpan: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 100; n++) world.event(0);
+  await world.clock.advance(30_000);
+  const read = instance.metrics.counter('events_consumed_total');
+  world.kafka.cluster.log('content', 0).deleteBefore(60);
+  down = false;
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.metrics.counter('unread_records_lost_total'), 60 - read);
+  assert.deepEqual(
+    [world.published('decisions').length, world.published('dead').length, world.committed(0).offset],
+    [read + 40, 0, 100],
+  );
+  assert.ok(
+    instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('removed from the source topic')),
+  );
+});
