@@ -247,11 +247,12 @@ test('hundreds of jobs found by a restart are polled a few at a time, not in a s
     budgetBytes: 10_000_000,
     options: { batch: { maxRows: 1 }, concurrency: { polls: 3, uploads: 50 } },
     service: { review: () => ({ afterMs: 'never' }) },
-    wrap: (ports) => ({
+    wrap: (ports, { clock }) => ({
       ...ports,
       kind: changed(ports.kind, {
         status: async (...asked: Parameters<typeof ports.kind.status>) => {
           most = Math.max(most, ++open);
+          await clock.sleep(400);
           return ports.kind.status(...asked).finally(() => open--);
         },
       }),
