@@ -66,6 +66,8 @@ export function decide(
     case 'upload_lost':
     case 'upload_expired':
     case 'batch_unknown':
+    // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
+    case 'rows_failed':
       // The service never reviewed these; nothing says that the content is at fault, so giving up would lose decisions.
       return 'retry';
     case 'upload_too_large':

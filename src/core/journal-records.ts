@@ -154,7 +154,7 @@ function readJob(fields: Fields, id: string): JobRecord {
     count: fields.count('count'),
     bytes: fields.count('bytes'),
     createdMs: fields.count('createdMs'),
-    oldestEventMs: fields.count('oldestEventMs'),
+    oldestEventMs: fields.number('oldestEventMs'),
     sources,
   };
 }
@@ -215,6 +215,12 @@ class Fields {
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw this.broken(name);
     return value;
   }
+  /** Producers set timestamps as they like, also below 0. */
+  number(name: string): number {
+    const value = this.#object[name];
+    if (typeof value !== 'number') throw this.broken(name);
+    return value;
+  }
   list(name: string): unknown[] {
     const value = this.#object[name];
     if (!Array.isArray(value)) throw this.broken(name);
@@ -230,7 +236,7 @@ class Fields {
     }
   }
   lastSeen(): { offset: number; timestampMs: number } {
-    return { offset: this.count('offset'), timestampMs: this.count('timestampMs') };
+    return { offset: this.count('offset'), timestampMs: this.number('timestampMs') };
   }
   broken(name: string): JournalFormatError {
     return new JournalFormatError(`the journal's record ${quote(this.key)} has no valid field ${quote(name)}`);

@@ -21,6 +21,8 @@ export class PartitionState {
   /** What to expect at `last.offset`, until intake has passed it (a topic made anew shows another timestamp). */
   #expected: PartitionProgress['last'];
   #dirty = false;
+  /** `read` as the journal has it. */
+  #writtenRead: number;
 
   private constructor(partition: number, progress: Omit<PartitionProgress, 'seq'>) {
     this.partition = partition;
@@ -30,6 +32,7 @@ export class PartitionState {
     this.#last = progress.last;
     this.#expected = progress.last;
     this.seenBefore = progress.read;
+    this.#writtenRead = progress.read;
     this.position = progress.watermark;
   }
 
@@ -64,12 +67,26 @@ export class PartitionState {
     return this.#dirty;
   }
 
+  /** Whether intake has read on since the journal was told how far. */
+  get readOn(): boolean {
+    return this.position > this.#writtenRead;
+  }
+
   get lastClaimed(): PartitionProgress['last'] {
     return this.#last;
   }
 
   isClaimed(offset: number): boolean {
     return offset < this.#watermark || this.#claimed.has(offset);
+  }
+
+  /** How many offsets in [from, to) are not claimed. */
+  unclaimedIn(from: number, to: number): number {
+    const low = Math.max(from, this.#watermark);
+    if (to <= low) return 0;
+    let unclaimed = to - low;
+    for (const offset of this.#claimed) if (offset >= low && offset < to) unclaimed--;
+    return unclaimed;
   }
 
   /**
@@ -116,12 +133,13 @@ export class PartitionState {
   snapshot(seq: number): PartitionProgress {
     this.#settleWatermark();
     this.#dirty = false;
+    this.#writtenRead = Math.max(this.position, this.#watermark);
     return {
       seq,
       watermark: this.#watermark,
       claimed: this.#claimed.clone(),
       replay: this.replay,
-      read: Math.max(this.position, this.#watermark),
+      read: this.#writtenRead,
       last: this.#last,
     };
   }

@@ -96,10 +96,13 @@ export class ShardState {
     return this.#progress();
   }
 
-  /** W moved without a job. undefined when there is nothing to say. */
-  progressOnly(): Step | undefined {
-    for (const partition of this.partitions.values()) if (partition.dirty) return this.#progress();
-    return undefined;
+  /**
+   * W moved without a job, or (with `positions`) intake only read on: then the next owner can tell which records were waiting
+   * in a buffer already, and keeps their age. undefined when there is nothing to say.
+   */
+  progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {
+    const progress = this.#progress(positions);
+    return progress.journal.length === 0 ? undefined : progress;
   }
 
   #claimAll(records: Iterable<TakenRecord>): CoordinateSet {
@@ -119,12 +122,13 @@ export class ShardState {
     return writeJobEnd(job.record.id);
   }
 
-  #progress(): Step {
-    const seq = ++this.#seq;
+  #progress(positions = false): Step {
+    const moved = [...this.partitions.values()].filter((state) => state.dirty || (positions && state.readOn));
     const journal: JournalWrite[] = [];
     const offsets: OffsetCommit[] = [];
-    for (const state of this.partitions.values()) {
-      if (!state.dirty) continue;
+    if (moved.length === 0) return { journal, offsets };
+    const seq = ++this.#seq;
+    for (const state of moved) {
       const progress = state.snapshot(seq);
       journal.push(writeProgress(state.partition, progress));
       offsets.push({ partition: state.partition, offset: progress.watermark, metadata: commitMetadata(seq) });

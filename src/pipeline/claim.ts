@@ -177,8 +177,7 @@ function startPosition(
 
   const resumed = PartitionState.resume(partition, progress);
   if (progress.watermark < range.start) {
-    let lost = 0;
-    for (let offset = progress.watermark; offset < range.start; offset++) if (!progress.claimed.has(offset)) lost++;
+    const lost = resumed.unclaimedIn(progress.watermark, range.start);
     metrics.count('unread_records_lost_total', labels, lost);
     logger.error(
       { partition, from: progress.watermark, to: range.start, lost },

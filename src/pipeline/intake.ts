@@ -3,7 +3,7 @@
  * what cannot be decoded to the dead letters (DESIGN 3 'Intake').
  */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
-import { deadLetter } from '../core/dead-letter.ts';
+import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceRecord } from '../core/record.ts';
 import type { TakenRecord } from '../core/shard-state.ts';
@@ -66,6 +66,7 @@ export class Intake {
 
   /** Takes nothing more; what is buffered is read again by the next owner. */
   stop(): void {
+    for (const [partition] of this.#expected) this.#shard.context.group.pause('source', partition);
     this.#cancelTimer?.();
     this.#unregister();
     for (const end of this.#spanWaits.values()) end();
@@ -120,7 +121,7 @@ export class Intake {
         const expected = this.#expected.get(partition) as number;
         if (range !== undefined && expected > range.end) throw this.#recreated(partition, expected);
         if (range !== undefined && expected < range.start && !this.#inbox.some((batch) => batch.partition === partition)) {
-          const lost = range.start - expected;
+          const lost = state.partition(partition).unclaimedIn(expected, range.start);
           context.metrics.count('unread_records_lost_total', labels, lost);
           logger.error(
             { partition, from: expected, to: range.start, lost },
@@ -219,16 +220,23 @@ export class Intake {
       const letters = chunk;
       chunk = [];
       bytes = 0;
-      await this.#shard.deadLetter(letters);
+      try {
+        await this.#shard.deadLetter(letters);
+      } catch (error) {
+        this.#shard.chunk.failed(letters, error);
+        throw error;
+      }
       for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
     };
     for (const { record, poison: why } of poison) {
-      const letter = deadLetter(record, why, {
+      const about: DeadLetterContext = {
         topic: context.options.source.topic,
         stage: 'decode',
         replay: state.partition(record.partition).replay,
         maxValueBytes: context.topics.maxDeadLetterBytes,
-      });
+      };
+      // Key and headers alone may be more than the topic takes: then the coordinates must do.
+      const letter = this.#shard.chunk.isOversized(record) ? deadLetterOf(record, why, about) : deadLetter(record, why, about);
       chunk.push({
         partition: record.partition,
         offset: record.offset,
@@ -237,7 +245,8 @@ export class Intake {
         reason: why.reason,
       });
       bytes += letter.value?.length ?? 0;
-      if (chunk.length >= MAX_DEAD_LETTERS.rows || bytes >= MAX_DEAD_LETTERS.bytes) await flush();
+      if (chunk.length >= Math.min(MAX_DEAD_LETTERS.rows, this.#shard.chunk.rows) || bytes >= MAX_DEAD_LETTERS.bytes)
+        await flush();
     }
     if (chunk.length > 0) await flush();
   }

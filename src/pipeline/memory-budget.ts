@@ -21,6 +21,7 @@ export class MemoryBudget {
   #buffered = 0;
   #sealed = 0;
   #work = 0;
+  #lastWork: Promise<void> = Promise.resolve();
   readonly #sealables = new Set<Sealable>();
   readonly #waiting = new Set<() => void>();
 
@@ -58,6 +59,11 @@ export class MemoryBudget {
     this.#sealed += bytes;
   }
 
+  /** A body that was read again waits for its upload: it counts as a batch on its way from now on. */
+  adopt(bytes: number): void {
+    this.#sealed += bytes;
+  }
+
   unseal(bytes: number): void {
     this.#sealed -= bytes;
     this.#wake();
@@ -86,14 +92,18 @@ export class MemoryBudget {
    * work goes on. @returns what gives it back; call it once.
    */
   async work(bytes: number, signal: AbortSignal): Promise<() => void> {
-    while (
-      this.#work > 0 &&
-      this.#work + bytes > Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed)
-    ) {
-      await this.#freed(signal);
+    const before = this.#lastWork;
+    const turn = Promise.withResolvers<void>();
+    this.#lastWork = turn.promise;
+    try {
+      // In turn: many small pieces must not keep a large one waiting for ever.
+      await before;
+      while (this.#work > 0 && this.#work + bytes > this.#roomForWork) await this.#freed(signal);
+      signal.throwIfAborted();
+      this.#work += bytes;
+    } finally {
+      turn.resolve();
     }
-    signal.throwIfAborted();
-    this.#work += bytes;
     let held = true;
     return () => {
       if (!held) return;
@@ -101,6 +111,10 @@ export class MemoryBudget {
       this.#work -= bytes;
       this.#wake();
     };
+  }
+
+  get #roomForWork(): number {
+    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed);
   }
 
   #freed(signal: AbortSignal): Promise<void> {

@@ -2,11 +2,11 @@
  * What must be submitted again, or gets its terminal record without a result row: reads the records from the source
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
-import { deadLetterOf } from '../core/dead-letter.ts';
+import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../core/failure-policy.ts';
 import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import { OffsetSet } from '../core/offset-set.ts';
-import type { ContentItem, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { ContentItem, OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { Submission } from './submitter.ts';
 
@@ -14,11 +14,24 @@ interface Retry {
   readonly job: LiveJob;
   readonly failure: JobFailure;
   readonly action: FailureAction;
+  /** Whether this attempt counts against the records. */
+  readonly counted: boolean;
   /** The records wanted, as they were when the job failed; found ones are taken out. */
   readonly wanted: CoordinateSet;
   readonly items: ContentItem[];
-  readonly unreadable: (SourceCoordinate & { readonly poison: Poison })[];
+  /** Dead letters of those that cannot be submitted again. */
+  readonly unreadable: (SourceCoordinate & { readonly reason: PoisonReason; readonly record: OutgoingRecord })[];
 }
+
+/** Failures of a batch as a whole: a row of them means that the type, or the service, is in trouble. */
+const WHOLE_BATCH: ReadonlySet<JobFailure> = new Set([
+  'batch_failed',
+  'batch_cancelled',
+  'batch_unknown',
+  'upload_lost',
+  'upload_expired',
+  'upload_rejected',
+]);
 
 /** Terminal records of one transaction. */
 const CHUNK_ROWS = 1000;
@@ -40,9 +53,12 @@ export class Retrier {
   add(job: LiveJob, failure: JobFailure): void {
     const { context, state } = this.#shard;
     const spent = this.#spentOf(job);
-    const action = decide(failure, job.record, job.left.size, spent, context.options.retry);
+    const status = this.#shard.status(job);
+    const typeFails = WHOLE_BATCH.has(failure) && context.gates.failed(job.record.type);
+    const counted = !typeFails || status.probe;
+    const action = counted ? decide(failure, job.record, job.left.size, spent, context.options.retry) : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
-    this.#shard.status(job).phase = 'retrying';
+    status.phase = 'retrying';
     context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
     this.#shard.logger.warn(
       {
@@ -56,7 +72,7 @@ export class Retrier {
       },
       'a batch did not end with a decision for each record',
     );
-    this.#waiting.push({ job, failure, action, wanted: job.left.clone(), items: [], unreadable: [] });
+    this.#waiting.push({ job, failure, action, counted, wanted: job.left.clone(), items: [], unreadable: [] });
     if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
   }
 
@@ -91,6 +107,23 @@ export class Retrier {
     const letGo = () => {
       if (--holders === 0) release();
     };
+    // A part holds the pass's memory until its body is encoded; from then on it counts as any batch on its way does, however
+    // long its upload has to wait.
+    const part = () => {
+      holders++;
+      let held: number | undefined;
+      return {
+        hold: (bytes: number) => {
+          held = bytes;
+          context.budget.adopt(bytes);
+          letGo();
+        },
+        release: () => {
+          if (held === undefined) letGo();
+          else context.budget.unseal(held);
+        },
+      };
+    };
     try {
       await this.#read(retries);
       for (const retry of retries) {
@@ -98,9 +131,8 @@ export class Retrier {
         if (retry.items.length === 0) continue;
         if (retry.action === 'error') await this.#settleAsFailed(retry);
         else {
-          for (const part of retry.action === 'bisect' ? halves(retry.items) : [retry.items]) {
-            holders++;
-            this.#submit(this.#submission(retry, part, letGo));
+          for (const items of retry.action === 'bisect' ? halves(retry.items) : [retry.items]) {
+            this.#submit(this.#submission(retry, items, part()));
           }
         }
       }
@@ -109,7 +141,7 @@ export class Retrier {
     }
   }
 
-  #submission(retry: Retry, items: readonly ContentItem[], release: () => void): Submission {
+  #submission(retry: Retry, items: readonly ContentItem[], memory: Pick<Submission, 'hold' | 'release'>): Submission {
     const { record } = retry.job;
     const bisected = retry.action === 'bisect';
     return {
@@ -117,12 +149,10 @@ export class Retrier {
       items,
       sinceMs: this.#shard.context.clock.now(),
       from: retry.job,
-      attempt: record.attempt + 1,
+      attempt: record.attempt + (retry.counted ? 1 : 0),
       depth: record.depth + (bisected ? 1 : 0),
       spent: this.#spentOf(retry.job),
-      // Counted with the pass that read them, until the last part of it is through.
-      hold: () => undefined,
-      release,
+      ...memory,
     };
   }
 
@@ -153,13 +183,11 @@ export class Retrier {
     }
     for (const retry of retries) {
       for (const at of retry.wanted) {
-        retry.unreadable.push({
-          ...at,
-          poison: {
-            reason: 'source_unavailable',
-            message: 'the source topic no longer has this record, so it cannot be submitted again',
-          },
-        });
+        const poison: Poison = {
+          reason: 'source_unavailable',
+          message: 'the source topic no longer has this record, so it cannot be submitted again',
+        };
+        retry.unreadable.push({ ...at, reason: poison.reason, record: deadLetterOf(at, poison, this.#letter(retry, at)) });
       }
     }
   }
@@ -171,29 +199,29 @@ export class Retrier {
     retry.wanted.delete(partition, offset);
     const decoded = this.#shard.context.kind.decode(record, retry.job.replayOf(partition), { type: retry.job.record.type });
     if ('item' in decoded) retry.items.push(decoded.item);
-    else if ('poison' in decoded) retry.unreadable.push({ partition, offset, poison: decoded.poison });
-    else
-      retry.unreadable.push({
-        partition,
-        offset,
-        poison: { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` },
-      });
+    else {
+      const poison: Poison =
+        'poison' in decoded
+          ? decoded.poison
+          : { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` };
+      const letter = deadLetter(record, poison, this.#letter(retry, record));
+      retry.unreadable.push({ partition, offset, reason: poison.reason, record: letter });
+    }
+  }
+
+  #letter(retry: Retry, at: SourceCoordinate): DeadLetterContext {
+    const { options, topics } = this.#shard.context;
+    return {
+      topic: options.source.topic,
+      stage: 'rewind',
+      replay: retry.job.replayOf(at.partition),
+      maxValueBytes: topics.maxDeadLetterBytes,
+    };
   }
 
   async #settleUnreadable(retry: Retry): Promise<void> {
     const { context } = this.#shard;
-    const letters = retry.unreadable.map(({ partition, offset, poison }) => ({
-      partition,
-      offset,
-      reason: poison.reason,
-      record: deadLetterOf({ partition, offset }, poison, {
-        topic: context.options.source.topic,
-        stage: 'rewind',
-        replay: retry.job.replayOf(partition),
-        maxValueBytes: context.topics.maxDeadLetterBytes,
-      }),
-    }));
-    await this.#settleInChunks(retry.job, context.options.deadLetters.topic, letters, (chunk) => {
+    await this.#settleInChunks(retry.job, context.options.deadLetters.topic, retry.unreadable, (chunk) => {
       for (const { reason } of chunk) context.ledger.deadLettered(reason, 1);
     });
   }
@@ -227,7 +255,8 @@ export class Retrier {
 }
 
 /** Items take about the memory of the body that they were in, and of their objects. */
-const memoryOf = (retry: Retry): number => (retry.job.record.bytes * 2 * retry.wanted.size) / Math.max(1, retry.job.record.count);
+const memoryOf = (retry: Retry): number =>
+  Math.ceil((retry.job.record.bytes * 2 * retry.wanted.size) / Math.max(1, retry.job.record.count));
 
 function halves(items: readonly ContentItem[]): (readonly ContentItem[])[] {
   const middle = Math.ceil(items.length / 2);

@@ -2,10 +2,12 @@
  * Turns a finished job's results into terminal records (DESIGN 3 'Settle'): streams them, collects a chunk, and publishes
  * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
  */
+
+import { deadLetterOf } from '../core/dead-letter.ts';
 import type { JobFailure } from '../core/failure-policy.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
-import type { OutgoingRecord } from '../core/record.ts';
+import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
@@ -26,7 +28,7 @@ export class Settler {
     this.#shard = shard;
   }
 
-  /** @param download how often this job's results were downloaded, this time included */
+  /** @param download how often this job's results were downloaded since a download last settled something, this time included */
   async settle(job: LiveJob, status: RemoteStatus, download: number): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     return context.limits.downloads(async () => {
@@ -57,6 +59,8 @@ class Pass {
   readonly #retriedErrors = new CoordinateSet();
   #chunk: ChunkRow[] = [];
   #chunkBytes = 0;
+  /** Rows whose decisions Kafka does not take. */
+  #refused: SourceCoordinate[] = [];
   /** One for all rows of a chunk: renderers keep what they made from it. */
   #context: JobContext | undefined;
   #rows = 0;
@@ -91,6 +95,7 @@ class Pass {
     }
     // Also after a cut: these rows are as good as any, and the next download skips them.
     await this.#flush();
+    await this.#deadLetterRefused();
     if (this.#job.left.size === 0) {
       context.gates.succeeded(this.#job.record.type);
       context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'settle' }, (context.clock.now() - startedMs) / 1000);
@@ -122,6 +127,10 @@ class Pass {
       this.#retriedErrors.add(partition, offset);
       return;
     }
+    if (this.#shard.chunk.isOversized(row)) {
+      this.#refused.push({ partition, offset });
+      return;
+    }
     this.#context ??= this.#newContext();
     this.#chunk.push({ partition, offset, status: row.status, record: row.render(this.#context) });
     this.#chunkBytes += row.bytes;
@@ -137,11 +146,10 @@ class Pass {
     try {
       await this.#shard.settle(this.#job, context.options.output.topic, chunk);
     } catch (error) {
-      // Too large for the transaction's time, perhaps: the next owner of this shard in this process tries smaller ones.
-      this.#shard.chunk.rows = Math.max(100, Math.floor(this.#shard.chunk.rows / 2));
+      this.#shard.chunk.failed(chunk, error);
       throw error;
     }
-    this.#shard.chunk.rows = Math.min(context.options.chunk.maxRows, this.#shard.chunk.rows * 2);
+    this.#shard.chunk.succeeded();
     let errors = 0;
     for (const row of chunk) if (row.status === 'error') errors++;
     context.ledger.decided('SUCCESS', chunk.length - errors);
@@ -153,12 +161,35 @@ class Pass {
     );
   }
 
+  /** A decision that the output topic refuses for its size still ends: as a dead letter with its coordinates. */
+  async #deadLetterRefused(): Promise<void> {
+    const { context } = this.#shard;
+    const { source, deadLetters, output } = context.options;
+    const message = `the decision is larger than a record of topic ${output.topic} may be: raise its max.message.bytes`;
+    const letters = this.#refused.map((at) => ({
+      ...at,
+      record: deadLetterOf(
+        at,
+        { reason: 'too_large', message },
+        {
+          topic: source.topic,
+          stage: 'settle',
+          replay: this.#job.replayOf(at.partition),
+          maxValueBytes: 0,
+        },
+      ),
+    }));
+    await this.#shard.settle(this.#job, deadLetters.topic, letters);
+    context.ledger.deadLettered('too_large', letters.length);
+  }
+
   #afterCut(cut: ServiceError): SettleOutcome {
     this.#shard.logger.warn(
       { batch: this.#job.record.remoteId, error: cut.message, left: this.#job.left.size },
       'the download of results ended early; trying again',
     );
-    if (cut.failure === 'protocol' && this.#download > this.#shard.context.options.retry.downloads) {
+    const mayPass = cut.failure === 'unavailable' || cut.failure === 'expired' || cut.failure === 'unauthorized';
+    if (!mayPass && this.#download > this.#shard.context.options.retry.downloads) {
       this.#anomaly('unreadable');
       return 'rows_missing';
     }

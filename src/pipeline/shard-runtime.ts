@@ -3,6 +3,7 @@ import type { LiveJob } from '../core/job.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
+import type { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
@@ -13,6 +14,8 @@ export interface JobStatus {
   phase: JobPhase;
   /** Wall clock, ms: since when this owner counts the grace for the upload to take effect. */
   graceFromMs: number;
+  /** Let through a closed gate to see whether its type succeeds again. */
+  probe: boolean;
 }
 
 /** Records taken from the source that are not in the journal yet, and terminal records whose transaction is in hand. */
@@ -35,8 +38,7 @@ export class ShardRuntime {
   readonly uploadSignal: AbortSignal;
   readonly jobs = new Map<string, JobStatus>();
   readonly inHand: InHand = { buffered: 0, sealed: 0, poison: 0, committing: 0 };
-  /** Rows per settling transaction; halved by a transaction that failed, so that the next owner tries a smaller one. */
-  readonly chunk: { rows: number };
+  readonly chunk: ChunkMemory;
   readonly #spawn: (what: string, run: () => Promise<void>) => void;
 
   constructor(fields: {
@@ -47,7 +49,7 @@ export class ShardRuntime {
     logger: Logger;
     signal: AbortSignal;
     uploadSignal: AbortSignal;
-    chunk: { rows: number };
+    chunk: ChunkMemory;
     spawn: (what: string, run: () => Promise<void>) => void;
   }) {
     this.context = fields.context;
@@ -79,7 +81,7 @@ export class ShardRuntime {
   status(job: LiveJob): JobStatus {
     let status = this.jobs.get(job.record.id);
     if (status === undefined) {
-      status = { phase: 'uploading', graceFromMs: this.context.clock.now() };
+      status = { phase: 'uploading', graceFromMs: this.context.clock.now(), probe: false };
       this.jobs.set(job.record.id, status);
     }
     return status;
@@ -105,9 +107,11 @@ export class ShardRuntime {
   }
 
   async #publish(topic: string, records: readonly { readonly record: OutgoingRecord }[], take: () => Step): Promise<void> {
-    await this.queue.run(() => {
+    let taken = false;
+    const committed = this.queue.run(() => {
       const step = take();
       this.inHand.committing += records.length;
+      taken = true;
       return {
         // A step that publishes always writes the journal: progress of the records' partitions, or the job's remainder.
         journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
@@ -115,6 +119,13 @@ export class ShardRuntime {
         offsets: step.offsets,
       };
     });
+    try {
+      await committed;
+    } catch (error) {
+      // Not in `released`, which the loss of the shard booked: see ShardWorker.#end.
+      if (taken) this.context.ledger.released(records.length);
+      throw error;
+    }
     this.inHand.committing -= records.length;
   }
 }

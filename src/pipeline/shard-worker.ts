@@ -9,11 +9,12 @@
 import type { SealedItems } from '../core/buffer.ts';
 import type { LiveJob } from '../core/job.ts';
 import { writeOwner } from '../core/journal-records.ts';
-import type { FetchedBatch, ShardProducer } from '../core/ports/kafka.ts';
+import { type FetchedBatch, type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
 import type { PipelineContext } from './context.ts';
-import { ShardLostError } from './errors.ts';
+import { RefusedError, ShardLostError } from './errors.ts';
 import { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
 import { memoryOfItems } from './memory-budget.ts';
@@ -43,7 +44,7 @@ export class ShardWorker {
   readonly #context: PipelineContext;
   readonly #shard: number;
   readonly #partitions: readonly number[];
-  readonly #chunk: { rows: number };
+  readonly #chunk: ChunkMemory;
   readonly #onOver: (error: unknown) => void;
   readonly #logger: Logger;
   readonly #abort = new AbortController();
@@ -66,7 +67,7 @@ export class ShardWorker {
     context: PipelineContext,
     shard: number,
     partitions: readonly number[],
-    chunk: { rows: number },
+    chunk: ChunkMemory,
     onOver: (error: unknown) => void,
   ) {
     this.#context = context;
@@ -145,6 +146,7 @@ export class ShardWorker {
     const { options, clock } = context;
     const startedMs = clock.now();
     const waited = context.waits.begin('claim', `shard ${this.#shard}`);
+    context.health.waiting(this.#loop, 'claiming the shard');
     try {
       const state = await context.limits.claims(() =>
         claimShard(
@@ -220,7 +222,9 @@ export class ShardWorker {
     const runningSinceMs = this.#queue.runningSinceMs;
     // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
     if (runningSinceMs === undefined) health.beat(this.#loop);
-    else health.waiting(this.#loop, 'a Kafka transaction', Math.max(0, runningSinceMs + MAX_TRANSACTION_MS - clock.now()));
+    else if (clock.now() < runningSinceMs + MAX_TRANSACTION_MS) {
+      health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + MAX_TRANSACTION_MS - clock.now());
+    }
     const nowMs = clock.now();
     if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs) this.#spawn('progress', () => this.#commitProgress());
     if (nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs && runningSinceMs === undefined)
@@ -231,7 +235,7 @@ export class ShardWorker {
     const state = this.#owned?.runtime.state;
     this.#lastProgressMs = this.#context.clock.now();
     await this.#queue.run(() => {
-      const step = state?.progressOnly();
+      const step = state?.progressOnly({ positions: true });
       const [head, ...rest] = step?.journal ?? [];
       return head && { journal: [head, ...rest], offsets: step?.offsets ?? [] };
     });
@@ -264,9 +268,16 @@ export class ShardWorker {
     const { clock, metrics, options, health } = this.#context;
     this.#cancelTick?.();
     health.ended(this.#loop);
+    // Kafka's definite no to a claim (a missing permission) will be the same next time.
+    const refused =
+      this.#owned === undefined && error instanceof TransactionError && error.failure === 'rejected'
+        ? new RefusedError(`Kafka refuses to let this connector write: ${error.message}`, { cause: error })
+        : undefined;
     if (this.#owned === undefined) metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
     else {
-      this.#context.ledger.released(this.#owned.runtime.inFlight);
+      // What is in a transaction right now is booked when that ends, one way or the other.
+      const { inFlight, inHand } = this.#owned.runtime;
+      this.#context.ledger.released(inFlight - inHand.committing);
       this.#owned.intake.stop();
       this.#owned = undefined;
     }
@@ -274,7 +285,7 @@ export class ShardWorker {
     this.#replay.stop();
     const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
     this.#drained = Promise.all([this.#queue.close().then(() => this.#producer.close()), ...this.#running]).then(cancel);
-    this.#onOver(error);
+    this.#onOver(refused ?? error);
   }
 }
 

@@ -67,10 +67,13 @@ export class Submitter {
         await context.gates.open(submission.type, signal);
         const done = await context.limits.uploads(async () => {
           signal.throwIfAborted();
-          const created = await this.#create(submission.type);
+          // Asked again here: the gate may have closed while this waited for its permit.
+          const pass = context.gates.enter(submission.type);
+          const created = pass && (await this.#create(submission.type));
           if (created === undefined) return false;
           const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return false;
+          this.#shard.status(job).probe = pass === 'probe';
           await this.#upload(job, created, sealed.body);
           return true;
         });
@@ -105,6 +108,7 @@ export class Submitter {
       try {
         const created = await context.kind.create(type, signal);
         this.#observe('create', startedMs);
+        context.gates.accepted(type);
         if (!this.#shard.state.hasRemoteId(created.remoteId)) return created;
         this.#shard.logger.error(
           { remoteId: created.remoteId },
@@ -160,7 +164,7 @@ export class Submitter {
       if (from.left.size === 0) this.#shard.jobs.delete(from.record.id);
     }
     this.#shard.status(job);
-    this.#journaled();
+    if (from === undefined) this.#journaled();
     this.#shard.logger.debug({ job: id, batch: record.remoteId, rows: records.length, attempt: record.attempt }, 'batch created');
     return job;
   }

@@ -7,6 +7,7 @@ import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { RefusedError } from './errors.ts';
 import { Ledger } from './ledger.ts';
@@ -19,13 +20,19 @@ import { WaitReasons } from './wait-reasons.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 15_000 };
 const REPORT_MS = 1000;
+/** A shard owned for this long is well. */
+const FORGIVE_AFTER_MS = 30_000;
+/** Of a stop: for the transactions in hand, then for uploads under way. Together they leave time to leave the group. */
+const TRANSACTIONS_MS = 2_000;
+const UPLOADS_MS = 1_000;
 
 interface Slot {
   worker: ShardWorker | undefined;
   /** Claims that failed in a row. */
   failures: number;
-  /** Survives the workers: see ShardRuntime.chunk. */
-  readonly chunk: { rows: number };
+  readonly chunk: ChunkMemory;
+  /** Wall clock, ms: since when its worker owns the shard. */
+  ownedSinceMs: number | undefined;
 }
 
 export class Supervisor {
@@ -91,14 +98,30 @@ export class Supervisor {
     this.#stopping.abort(new Error('the connector stops'));
     this.#cancelReport?.();
     this.#assigned = new Map();
-    await Promise.all([...this.#slots.values()].map(({ worker }) => worker?.release('the connector stops')));
+    // A transaction or an upload that hangs must not keep this member in the group: the others would wait for its shards.
+    await this.#within(
+      TRANSACTIONS_MS,
+      [...this.#slots.values()].map(({ worker }) => worker?.release('the connector stops')),
+    );
     this.#publish();
+    await this.#within(
+      UPLOADS_MS,
+      [...this.#retired].map((worker) => worker.drained),
+    );
     for (const worker of this.#retired) worker.abandonUploads();
     await this.#ports.group.stop();
     await this.#ports.reader.close();
   }
 
+  async #within(ms: number, work: readonly (Promise<void> | undefined)[]): Promise<void> {
+    const enough = new AbortController();
+    const late = this.#ports.clock.sleep(ms, enough.signal).catch(() => undefined);
+    await Promise.race([Promise.all(work), late]);
+    enough.abort();
+  }
+
   #joined(assignment: Assignment): void {
+    if (this.#stopping.signal.aborted) return;
     const { metrics } = this.#ports;
     this.#assigned = assignment.shards;
     metrics.count('rebalances_total', { pipeline: this.#options.name });
@@ -132,7 +155,7 @@ export class Supervisor {
   #slot(shard: number): Slot {
     let slot = this.#slots.get(shard);
     if (slot === undefined) {
-      slot = { worker: undefined, failures: 0, chunk: { rows: this.#options.chunk.maxRows } };
+      slot = { worker: undefined, failures: 0, chunk: new ChunkMemory(this.#options.chunk.maxRows), ownedSinceMs: undefined };
       this.#slots.set(shard, slot);
     }
     return slot;
@@ -183,6 +206,13 @@ export class Supervisor {
     this.#claim(shard, slot, partitions);
   }
 
+  /** A shard that was kept for a while is well: its next loss is a new story. */
+  #forgive(slot: Slot): void {
+    const nowMs = this.#ports.clock.now();
+    slot.ownedSinceMs = slot.worker?.report().owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
+    if (slot.ownedSinceMs !== undefined && nowMs - slot.ownedSinceMs >= FORGIVE_AFTER_MS) slot.failures = 0;
+  }
+
   /** Gauges of the pipeline, from what its workers report. */
   #report(): void {
     this.#publish();
@@ -194,7 +224,7 @@ export class Supervisor {
     const labels = { pipeline: this.#options.name };
     const reports = [...this.#slots.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker.report()]));
     const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
-    for (const slot of this.#slots.values()) if (slot.worker?.report().owner) slot.failures = 0;
+    for (const slot of this.#slots.values()) this.#forgive(slot);
     const inFlight = sum((report) => report.inFlight);
     metrics.set('items_in_flight', labels, inFlight);
     metrics.set('balance_items', labels, (this.#context?.ledger.open ?? 0) - inFlight);

@@ -55,14 +55,15 @@ export class Tracker {
       switch (status.state) {
         case 'finished': {
           downloads++;
+          const left = job.left.size;
           const outcome = await this.#settle(job, status, downloads);
           if (outcome === 'done') return;
           if (outcome !== 'again') return this.#fail(job, outcome);
-          continue;
+          if (job.left.size < left) downloads = 0;
+          break;
         }
         case 'failed':
         case 'cancelled':
-          context.gates.failed(job.record.type);
           return this.#fail(job, status.state === 'failed' ? 'batch_failed' : 'batch_cancelled');
         case 'missing':
           missingSinceMs ??= nowMs;

@@ -1,4 +1,9 @@
-/** Holds back the creation of batches of a content type that the service refuses, or that keeps failing (DESIGN 3, 4). */
+/**
+ * Holds back the creation of batches of a content type that the service refuses, or that keeps failing (DESIGN 3, 4).
+ *
+ * Once closed, a gate lets one batch through per pause, a probe, until something of the type succeeds. While a type keeps
+ * failing, only the probe's failure says anything about its content: the others fail with the service.
+ */
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { WaitReason, WaitReasons } from './wait-reasons.ts';
@@ -35,21 +40,39 @@ export class TypeGates {
     );
   }
 
-  /** A batch of this type failed as a whole. */
-  failed(type: string): void {
+  /**
+   * A batch of this type failed as a whole. @returns whether the type keeps failing, so that the failure of a batch other
+   * than the probe is no evidence against its content.
+   */
+  failed(type: string): boolean {
     const gate = this.#gates.get(type) ?? { failures: 0, closedUntilMs: 0, reason: 'type_failing' };
     gate.failures++;
     this.#gates.set(type, gate);
-    if (gate.failures < FAILURES_IN_A_ROW) return;
+    if (gate.failures < FAILURES_IN_A_ROW) return false;
     this.#close(type, 'type_failing');
     this.#logger.error(
       { type, failures: gate.failures, pauseMs: this.#pauseMs },
       'batches of this content type keep failing; its records wait',
     );
+    return true;
   }
 
   succeeded(type: string): void {
     this.#gates.delete(type);
+  }
+
+  /** The service took a batch of this type: it does not refuse it any more. */
+  accepted(type: string): void {
+    if (this.#gates.get(type)?.reason === 'type_rejected') this.#gates.delete(type);
+  }
+
+  /** Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself. */
+  enter(type: string): 'open' | 'probe' | undefined {
+    const gate = this.#gates.get(type);
+    if (gate === undefined || gate.closedUntilMs === 0) return 'open';
+    if (this.#clock.now() < gate.closedUntilMs) return undefined;
+    gate.closedUntilMs = this.#clock.now() + this.#pauseMs;
+    return 'probe';
   }
 
   /** Resolves when batches of this type may be created. @throws the signal's reason */

@@ -1,5 +1,5 @@
-import { group, value } from '../option.ts';
 import { nearest } from '../nearest.ts';
+import { group, value } from '../option.ts';
 import { Refusal } from '../units.ts';
 import { bytes, choice, integer, texts } from '../values.ts';
 import { derivedTopic, jsonPath, pathObjection, topic } from './names.ts';
@@ -44,7 +44,7 @@ export function sourceOptions() {
       help: 'Distance in offsets between the oldest unsettled and the newest record of a partition at which its intake pauses.',
       fallback: 200_000,
       min: 1_000,
-      max: 10_000_000,
+      max: 2_000_000,
     }),
   });
 }
