@@ -24,7 +24,7 @@ export function pipelineOptions() {
       referenceColumn: text({
         help: 'Name of the column that says which record a row is; it comes back with the results.',
         allowed: 'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',
-        fallback: 'connector_reference',
+        fallback: 'connector_ref',
         check: (name) =>
           /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim()) ? 'the service uses that name' : undefined,
       }),
