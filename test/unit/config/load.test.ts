@@ -338,7 +338,7 @@ describe('configuration files', () => {
       SERVICE_URL: 'http://127.0.0.1:2',
       SERVICE_API_KEY: 'k',
     });
-    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 2_000);
+    assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
     assert.equal(config.pipelines[0]?.output.topic, 'content-decisions');
   });
 
