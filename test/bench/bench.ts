@@ -19,6 +19,8 @@ const { values } = parseArgs({
 const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
+/** As the package starts it: the first line of src/cli/main.ts. */
+const BUILT = ['--max-semi-space-size=8', new URL('../../dist/cli/main.js', import.meta.url).pathname];
 const BATCH_ROWS = 5_000;
 const TEXT = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. '
   .repeat(3)
@@ -76,6 +78,7 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
   const stack = await startStack(kafka, mkdtempSync(path.join(directory, 'round-')), {
     partitions: PARTITIONS,
     decisionPartitions: PARTITIONS,
+    connector: BUILT,
     policy: { review: { default: 'ok', rules: [{ when: { contains: 'lazy' }, label: 'lazy', result: 'flag' }] } },
     pipeline: {
       source: { topic: source },
