@@ -41,8 +41,10 @@ const EARLY_MS = 2_500;
 /** From the takeover, or from the join that begins it, to the zombie's awakening, ms at most. */
 const WAKE_MS = 700;
 const WAKE_AT_CLAIM_MS = 100;
+/** From the join to the heir's freezing, ms at most: a claim fences some 50 ms after the join. */
+const FREEZE_IN_CLAIM_MS = 50;
 /** How long the zombie may work on while its heir is frozen, ms; the heir's session outlasts it. */
-const USURP_MS = { least: 300, most: 900 };
+const USURP_MS = { least: 500, most: 1_000 };
 const LOST = 'lost the shard; claiming it again once the group answers';
 /** Far longer than an attack takes, session timeout and claims included. */
 const ATTACK_MS = 60_000;
@@ -111,7 +113,7 @@ export class Nemesis {
       case 'zombie at the claim':
         return this.#zombie('joined the group', WAKE_AT_CLAIM_MS);
       case 'zombie and slow heir':
-        return this.#zombie('joined the group', WAKE_AT_CLAIM_MS, 'freeze');
+        return this.#zombie('joined the group', FREEZE_IN_CLAIM_MS, 'freeze');
       case 'zombie and kill':
         return this.#zombie('owns the shard', WAKE_MS, 'kill');
     }
@@ -187,7 +189,7 @@ export class Nemesis {
   }
 }
 
-/** 23 kills and 14 zombies, in an order drawn from the seed. */
+/** 23 kills and 15 zombies, in an order drawn from the seed. */
 export function plan(random: SeededRandom): Attack[] {
   const attacks: Attack[] = [
     ...Array<Attack>(11).fill('kill'),
@@ -195,7 +197,7 @@ export function plan(random: SeededRandom): Attack[] {
     ...Array<Attack>(3).fill('kill both'),
     ...Array<Attack>(3).fill('zombie'),
     ...Array<Attack>(3).fill('zombie at the claim'),
-    ...Array<Attack>(6).fill('zombie and slow heir'),
+    ...Array<Attack>(7).fill('zombie and slow heir'),
     ...Array<Attack>(2).fill('zombie and kill'),
   ];
   for (let last = attacks.length - 1; last > 0; last--) {
