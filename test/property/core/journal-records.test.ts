@@ -32,7 +32,7 @@ const progress = fc.record(
     claimed: offsets,
     replay: count,
     read: count,
-    last: fc.option(fc.record({ offset: count, timestampMs: count }, plainly)),
+    last: fc.option(fc.record({ offset: count, timestampMs: fc.maxSafeInteger() }, plainly)),
   },
   plainly,
 );
@@ -53,7 +53,7 @@ const job: fc.Arbitrary<JobRecord> = fc.record(
     count,
     bytes: count,
     createdMs: count,
-    oldestEventMs: count,
+    oldestEventMs: fc.maxSafeInteger(),
     sources,
   },
   plainly,
@@ -147,8 +147,10 @@ test('a value with any one field broken or missing is refused, naming the key an
     for (const field of Object.keys(whole)) {
       // The key says which job it is.
       if (field === 'id') continue;
-      const wrong =
-        typeof whole[field] === 'string' && field !== 'claimed' ? [7, null, { a: secret }] : [secret, -1, 1.5, { a: secret }];
+      const isText = typeof whole[field] === 'string' && field !== 'claimed';
+      // Producers set timestamps as they like: any number will do.
+      const numbers = field === 'oldestEventMs' ? [] : [-1, 1.5];
+      const wrong = isText ? [7, null, { a: secret }] : [secret, { a: secret }, ...numbers];
       for (const broken of [...wrong, undefined]) {
         assert.throws(
           () => readJournalRecord(key, JSON.stringify({ ...whole, [field]: broken })),

@@ -21,9 +21,10 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   upload_lost: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_expired: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
+  // Comes only while the limit of ERROR rows lets it.
+  rows_failed: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   // The batch was reviewed: halving it would find nothing.
   rows_missing: { whole: 'retry', halvable: 'error', otherwise: 'error' },
-  rows_failed: { whole: 'retry', halvable: 'error', otherwise: 'error' },
   review_timeout: { whole: 'error', halvable: 'error', otherwise: 'error' },
 };
 

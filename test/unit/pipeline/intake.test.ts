@@ -307,3 +307,36 @@ test('records that retention takes before a running owner reads them are counted
     instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('removed from the source topic')),
   );
 });
+
+test('a dead letter that Kafka refuses for its size is found alone, and goes out with its coordinates; the partition goes on', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  world.put(0, 'small', { key: 'a' });
+  // Below the limit as it came, above it with the reason in its headers; its value alone would fit.
+  world.put(0, 'x'.repeat(970_000), { key: 'k', headers: { big: 'h'.repeat(78_400) } });
+  world.put(0, 'small', { key: 'b' });
+  world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  const letters = world
+    .published('dead')
+    .map(({ key, value, headers }) => [String(headers['dead-letter-offset']), key && String(key), value && String(value)]);
+  assert.deepEqual(letters.toSorted(), [
+    ['0', 'a', 'small'],
+    ['1', null, null],
+    ['2', 'b', 'small'],
+  ]);
+});
+
+test('a record that waits alone when its shard changes hands keeps its age as well', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } } });
+  const first = world.start();
+  await world.clock.advance(2_000);
+  const fromMs = world.clock.now();
+  world.event(0);
+  await world.clock.advance(60_000);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(2 * MINUTE);
+  assert.deepEqual(creations(world, fromMs), [120_000]);
+});

@@ -153,3 +153,38 @@ test('work that is let through after its owner gave up takes nothing', async () 
   await assert.rejects(budget.work(10, AbortSignal.abort(reason)), reason);
   assert.equal(budget.usedBytes, 0);
 });
+
+test('work is given out in turn: small pieces do not keep a large one waiting for ever', async () => {
+  const budget = new MemoryBudget(100);
+  const first = await budget.work(50, forever);
+  const order: string[] = [];
+  const large = budget.work(90, forever).then((release) => {
+    order.push('large');
+    release();
+  });
+  const small = budget.work(1, forever).then(() => order.push('small'));
+  assert.equal(await settled(small), false);
+  first();
+  await Promise.all([large, small]);
+  assert.deepEqual(order, ['large', 'small']);
+});
+
+test('who gives up while waiting for work does not stop those behind', async () => {
+  const budget = new MemoryBudget(100);
+  await budget.work(60, forever);
+  const abort = new AbortController();
+  const large = budget.work(90, abort.signal);
+  const small = budget.work(1, forever);
+  abort.abort(new Error('given up'));
+  await assert.rejects(large, /given up/);
+  await small;
+  assert.equal(budget.usedBytes, 61);
+});
+
+test('a body that was read again counts as a batch on its way until its upload is through', () => {
+  const budget = new MemoryBudget(100);
+  budget.adopt(70);
+  assert.deepEqual([budget.intakeFull, budget.usedBytes], [true, 70]);
+  budget.unseal(70);
+  assert.deepEqual([budget.intakeFull, budget.usedBytes], [false, 0]);
+});

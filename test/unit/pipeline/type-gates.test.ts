@@ -95,3 +95,28 @@ test('a gate that closes again while somebody waits holds them for the new pause
   await clock.advance(8_000);
   assert.equal(open, true);
 });
+
+test('a gate that closed lets one batch through per pause, a probe, until something of the type succeeds', async () => {
+  const { clock, gates } = world();
+  assert.equal(gates.enter('a'), 'open');
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) assert.equal(gates.failed('a'), false);
+  assert.equal(gates.enter('a'), 'open');
+  assert.equal(gates.failed('a'), true, 'from now on a failure says nothing about the content');
+  assert.equal(gates.enter('a'), undefined);
+  await clock.advance(10_000);
+  assert.deepEqual([gates.enter('a'), gates.enter('a')], ['probe', undefined]);
+  await clock.advance(10_000);
+  assert.deepEqual([gates.enter('a'), gates.enter('b')], ['probe', 'open']);
+  gates.succeeded('a');
+  assert.deepEqual([gates.enter('a'), gates.enter('a')], ['open', 'open']);
+});
+
+test('a create that the service takes opens a gate that it had refused, but not one whose batches fail', () => {
+  const { gates } = world();
+  gates.rejected('a', 'no');
+  gates.accepted('a');
+  assert.equal(gates.enter('a'), 'open');
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) gates.failed('b');
+  gates.accepted('b');
+  assert.equal(gates.enter('b'), undefined);
+});
