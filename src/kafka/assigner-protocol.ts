@@ -1,7 +1,7 @@
 /** The assigner as kafkajs and the group protocol want it (assigner.ts decides). */
 import type { Cluster, GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { assignShards, decodeHistory, encodeHistory, type History, partitionsOfShards } from './assigner.ts';
-import { type AttachedAssigner, AssignerProtocol, type ConsumerGroup } from './kafkajs-fixes.ts';
+import { AssignerProtocol, type AttachedAssigner, type ConsumerGroup } from './kafkajs-fixes.ts';
 
 /** Never changes: a member with another name cannot join the group of those that still have this one. */
 const PROTOCOL_NAME = 'content-review-shards';

@@ -14,15 +14,14 @@ import {
   type EncoderClass,
   type EosManager,
   type Grouping,
-  type Header,
   internal,
   loadKafkaJs,
-  type RecordToEncode,
   type RequestQueue,
   type Runner,
   replace,
 } from './kafkajs-internals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
+import { type BatchFields, encodeBatch, encodeRecords, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
 export type { ConsumerGroup };
 
@@ -141,28 +140,60 @@ function groupInLinearTime(): void {
 
 /**
  * Mend 6: a header whose value is null could be read but not written (src/protocol/recordBatch/record/v0/index.js asks for
- * the byte length of null), so that such a record could never become a dead letter with its headers untouched.
+ * the byte length of null), so that such a record could never become a dead letter with its headers untouched. And every
+ * record was copied six times; record-batch.ts writes each once.
  */
-function writeNullHeaders(): void {
+function writeRecordsDirectly(): void {
   const Encoder = internal<EncoderClass>('protocol/encoder.js');
-  replace('protocol/recordBatch/record/v0/index.js', (record: RecordToEncode) => {
-    const { offsetDelta = 0, timestampDelta = 0, key, value } = record;
-    const headers: Header[] = [];
-    for (const [name, given] of Object.entries(record.headers ?? {})) {
-      for (const one of Array.isArray(given) ? given : [given]) {
-        if (one !== undefined) headers.push({ key: name, value: one });
-      }
-    }
-    let size = 1 + Encoder.sizeOfVarLong(timestampDelta) + Encoder.sizeOfVarInt(offsetDelta);
-    size += Encoder.sizeOfVarIntBytes(key) + Encoder.sizeOfVarIntBytes(value) + Encoder.sizeOfVarInt(headers.length);
-    for (const header of headers) size += Encoder.sizeOfVarIntBytes(header.key) + Encoder.sizeOfVarIntBytes(header.value);
-
-    const encoder = new Encoder(size + Encoder.sizeOfVarInt(size));
-    encoder.writeVarInt(size).writeInt8(0).writeVarLong(timestampDelta).writeVarInt(offsetDelta);
-    encoder.writeVarIntBytes(key).writeVarIntBytes(value).writeVarInt(headers.length);
-    for (const header of headers) encoder.writeVarIntString(header.key).writeVarIntBytes(header.value);
-    return encoder;
+  const crc32C = internal<(bytes: Buffer) => number>('protocol/recordBatch/crc32C/index.js');
+  const { lookupCodec, COMPRESSION_CODEC_MASK } = internal<Compression>('protocol/message/compression/index.js');
+  const inEncoder = (bytes: Buffer) => Object.assign(new Encoder(1), { buf: bytes, offset: bytes.length });
+  const whole = (value: { toString(): string }) => BigInt(value.toString());
+  replace('protocol/recordBatch/record/v0/index.js', (record: RecordFields) => new MeasuredRecord(record));
+  replace('protocol/recordBatch/v0/index.js', {
+    MAGIC_BYTE: 2,
+    RecordBatch: async (given: BatchToEncode) => {
+      const { compression = 0, transactional = false, records = [] } = given;
+      const codec = compression & COMPRESSION_CODEC_MASK;
+      const fields: BatchFields = {
+        attributes: codec | (transactional ? TRANSACTIONAL : 0),
+        partitionLeaderEpoch: given.partitionLeaderEpoch ?? 0,
+        firstOffset: whole(given.firstOffset ?? 0),
+        lastOffsetDelta: given.lastOffsetDelta ?? 0,
+        firstTimestamp: whole(given.firstTimestamp ?? Date.now()),
+        maxTimestamp: whole(given.maxTimestamp ?? Date.now()),
+        producerId: whole(given.producerId ?? -1),
+        producerEpoch: given.producerEpoch ?? 0,
+        firstSequence: given.firstSequence ?? 0,
+        count: records.length,
+      };
+      const compressed = codec === 0 ? undefined : await lookupCodec(codec).compress(inEncoder(encodeRecords(records)));
+      return inEncoder(encodeBatch(fields, compressed ?? records, crc32C));
+    },
   });
+}
+
+const TRANSACTIONAL = 16;
+
+interface Compression {
+  readonly COMPRESSION_CODEC_MASK: number;
+  lookupCodec(codec: number): { compress(encoder: { readonly buffer: Buffer }): Promise<Buffer> };
+}
+
+type Whole = number | string | { toString(): string };
+
+interface BatchToEncode {
+  readonly compression?: number;
+  readonly transactional?: boolean;
+  readonly records?: readonly MeasuredRecord[];
+  readonly partitionLeaderEpoch?: number;
+  readonly firstOffset?: Whole;
+  readonly lastOffsetDelta?: number;
+  readonly firstTimestamp?: Whole;
+  readonly maxTimestamp?: Whole;
+  readonly producerId?: Whole;
+  readonly producerEpoch?: number;
+  readonly firstSequence?: number;
 }
 
 /** An assigner that also wants to know the consumer's inside. */
@@ -310,7 +341,7 @@ keepCoveredOffsets();
 readCommittedOnly();
 noNegativeTimers();
 groupInLinearTime();
-writeNullHeaders();
+writeRecordsDirectly();
 askWhenOutOfRange();
 wakeOnResume();
 forgetOldErrors();

@@ -61,26 +61,11 @@ export interface Grouping {
   readonly partitioner: (args: object) => number;
 }
 
-export type Header = { readonly key: string; readonly value: Buffer | string | null | undefined };
 export interface Encoder {
-  writeVarInt(value: number): Encoder;
-  writeInt8(value: number): Encoder;
-  writeVarLong(value: number): Encoder;
-  writeVarIntString(value: string): Encoder;
-  writeVarIntBytes(value: Buffer | string | null | undefined): Encoder;
+  readonly buffer: Buffer;
 }
 export interface EncoderClass {
   new (initialSize?: number): Encoder;
-  sizeOfVarInt(value: number): number;
-  sizeOfVarLong(value: number): number;
-  sizeOfVarIntBytes(value: Buffer | string | null | undefined): number;
-}
-export interface RecordToEncode {
-  readonly offsetDelta?: number;
-  readonly timestampDelta?: number;
-  readonly key?: Buffer | string | null;
-  readonly value: Buffer | string | null;
-  readonly headers?: Record<string, Header['value'] | readonly Header['value'][]>;
 }
 
 /** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */

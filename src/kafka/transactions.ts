@@ -1,5 +1,5 @@
 /** Transactional producers, one per shard (invariant I3). The order of calls inside a transaction is FINDINGS'. */
-import type { Producer, RecordMetadata, Transaction as KafkaTransaction } from 'kafkajs';
+import type { Transaction as KafkaTransaction, Producer, RecordMetadata } from 'kafkajs';
 import { type ShardProducer, type ShardProducers, type Transaction, TransactionError } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from './connect.ts';

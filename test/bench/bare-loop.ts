@@ -3,7 +3,7 @@
  * fast as this client goes. Runs as a process of its own: `bare-loop.ts BROKERS SOURCE OUTPUT GROUP RECORDS`.
  * Prints JSON: seconds from its first fetched batch to the commit of the last record, and its peak memory.
  */
-import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { Kafka, logLevel } from 'kafkajs';
 
 const [brokers = '', source = '', output = '', group = '', count = '0'] = process.argv.slice(2);
 const PER_TRANSACTION = 5_000;

@@ -94,7 +94,7 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
     const decided = await eventually(
       'every record is decided',
       async () => (await replica.metric('decisions_total')) >= RECORDS && Date.now(),
-      { deadlineMs: 300_000, everyMs: 50 },
+      { deadlineMs: 300_000, everyMs: 200 },
     ).catch((error: Error) => {
       throw new Error(`${error.message}\n${replica.lines.slice(-20).join('\n')}`);
     });
