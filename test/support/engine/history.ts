@@ -3,11 +3,12 @@
  * from a seed; then the faults stop, and everything must settle, once. The same seed gives the same history.
  */
 
+import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
 import { SeededRandom } from '../memory/clock.ts';
 import type { CommitFate } from '../memory/kafka.ts';
 import type { Fault, ResultLine, ServiceRow } from '../memory/review-service.ts';
 import { UploadWatch } from './upload-watch.ts';
-import { TOPICS, World, type WorldSettings } from './world.ts';
+import { type Instance, TOPICS, World, type WorldSettings } from './world.ts';
 
 export interface HistoryReport {
   readonly seed: number;
@@ -16,6 +17,9 @@ export interface HistoryReport {
   /** Records whose content was submitted for review more than once. */
   readonly resubmitted: number;
 }
+
+/** Long enough for gauges to be reported, and for uploads of lost shards to be given up. */
+const REST_MS = 70_000;
 
 const FATES: readonly CommitFate[] = [
   'reply-lost',
@@ -113,6 +117,12 @@ export async function runHistory(seed: number, weakened: Pick<WorldSettings, 'wr
     world.start();
     await world.untilSettled(1_800_000);
     world.assertExactlyOnce();
+    // Nothing ever left the source topic, so only what cannot be decoded may be a dead letter.
+    const reasons = new Set(world.published('dead').map(({ headers }) => String(headers[DEAD_LETTER_HEADERS.reason])));
+    reasons.delete('not_json');
+    if (reasons.size > 0) throw new Error(`dead letters for ${[...reasons].join()}`);
+    await world.clock.advance(REST_MS);
+    for (const instance of world.instances) assertAtRest(instance);
     if (uploads.early.length > 0) throw new Error(`uploaded before their jobs were in the journal: ${uploads.early.join(' ')}`);
   } catch (error) {
     fail(error);
@@ -123,6 +133,16 @@ export async function runHistory(seed: number, weakened: Pick<WorldSettings, 'wr
       if (world.service.submissions(p, offset) > 1) resubmitted++;
   }
   return { seed, records: world.produced, faults, resubmitted };
+}
+
+/** An instance that runs and has nothing to do holds nothing. */
+function assertAtRest(instance: Instance): void {
+  const { process, budget } = instance;
+  const gauge = (name: string) => instance.gauge(name) ?? 0;
+  if (process.state !== 'running') return;
+  const kept = { memory: budget.usedBytes, balance: gauge('balance_items'), inFlight: gauge('items_in_flight') };
+  if (Object.values(kept).some((count) => count !== 0))
+    throw new Error(`after the end ${process.name} keeps ${JSON.stringify(kept)}`);
 }
 
 /** Rows missing, doubled, shuffled, failed, unknown, malformed. */
