@@ -13,7 +13,7 @@ import { runCliProcess } from '../cli/cli-process.ts';
 const MIB = 1024 * 1024;
 const BATCHING = { batch: { maxRows: 50, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
 
-const directories = Array.from({ length: 4 }, () => temporaryDirectory());
+const directories = Array.from({ length: 5 }, () => temporaryDirectory());
 const kafka = await testKafka();
 const stack = await startStack(kafka, directories[0] as string, { partitions: 1, pipeline: BATCHING });
 after(() => stack.stop());
@@ -168,11 +168,7 @@ test('content of 5 MB is reviewed, or dead-lettered when it is more than maxCont
     policy: { review: { rules: [{ when: { contains: 'the end' }, result: 'read to its end' }] } },
   });
   after(() => big.stop());
-  const admin = await kafka.admin();
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: big.topics.source, configEntries: [{ name: 'max.message.bytes', value: String(8 * MIB) }] }],
-  });
+  await takeLargeRecords(big);
   const content = (bytes: number) => `${'words '.repeat(bytes / 6)}the end`;
   const source = await kafka.write(big.topics.source, [
     { key: 'fits', value: JSON.stringify({ type: 'post', content: content(5 * MIB) }) },
@@ -191,3 +187,32 @@ test('content of 5 MB is reviewed, or dead-lettered when it is more than maxCont
   assert.equal(String(large.record.key), 'too large');
   assert.ok(Number(String(large.record.headers['dead-letter-value-omitted-bytes'])) > 6.5 * MIB);
 });
+
+test('a record whose terminal record is larger than its topic takes is a dead letter, and holds nobody up', async () => {
+  const large = await startStack(kafka, directories[4] as string, { partitions: 1, pipeline: BATCHING });
+  after(() => large.stop());
+  await takeLargeRecords(large);
+  const source = await kafka.write(large.topics.source, [
+    { key: 'k', value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }) },
+    { key: 'k'.repeat(100 * 1024), value: 'p'.repeat(950 * 1024) },
+    { key: 'k', headers: { h: 'h'.repeat(200 * 1024) }, value: 'p'.repeat(950 * 1024) },
+    { key: 'k'.repeat(2 * MIB), value: 'p' },
+    { key: 'after', value: JSON.stringify({ type: 'post', content: 'after' }) },
+  ]);
+  await large.startReplica();
+  const terminal = new TerminalRecords(kafka, large);
+  await terminal.untilCount(source.length, 60_000);
+  terminal.assertOnceEach(source);
+  const found = source.map((at) => terminal.one(at));
+  assert.deepEqual(
+    found.map(({ reason, decision }) => reason ?? decision?.status),
+    ['too_large', 'not_json', 'not_json', 'not_json', 'SUCCESS'],
+  );
+});
+
+/** Records of up to 8 MiB in the source; the outputs keep Kafka's 1 MiB. */
+async function takeLargeRecords(of: Stack): Promise<void> {
+  const admin = await kafka.admin();
+  const configEntries = [{ name: 'max.message.bytes', value: String(8 * MIB) }];
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: of.topics.source, configEntries }] });
+}
