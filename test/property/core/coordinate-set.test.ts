@@ -10,7 +10,9 @@ const byPlace = (a: { partition: number; offset: number }, b: { partition: numbe
   a.partition - b.partition || a.offset - b.offset;
 
 test('a set of coordinates behaves as a set of pairs under any history', () => {
-  const step = fc.record({ at, do: fc.constantFrom('add' as const, 'delete' as const) });
+  // Few places, so that a partition is often emptied again.
+  const few = fc.record({ partition: fc.nat({ max: 2 }), offset: fc.nat({ max: 3 }) }, { noNullPrototype: true });
+  const step = fc.record({ at: few, do: fc.constantFrom('add' as const, 'delete' as const) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       const set = new CoordinateSet();
