@@ -115,6 +115,17 @@ export class TopicReader {
     }
   }
 
+  /**
+   * Whether no transaction is undecided in any partition. A commit is acknowledged a moment before its markers are written, so
+   * what was just committed may not be visible yet.
+   */
+  async isStable(): Promise<boolean> {
+    await this.#persist(() => this.#refresh());
+    for (const partition of this.#positions.keys())
+      if (!(await this.#persist(() => this.#fetch(partition, true))).stable) return false;
+    return true;
+  }
+
   async close(): Promise<void> {
     await this.#cluster.disconnect();
   }
@@ -128,7 +139,10 @@ export class TopicReader {
     }
   }
 
-  async #fetch(partition: number): Promise<{ readonly found: ReadRecord[]; readonly end: number }> {
+  async #fetch(
+    partition: number,
+    peek = false,
+  ): Promise<{ readonly found: ReadRecord[]; readonly end: number; readonly stable: boolean }> {
     const position = this.#positions.get(partition) ?? 0;
     const leaders = Object.keys(this.#cluster.findLeaderForPartitions(this.#topic, [partition]));
     const broker = (await this.#cluster.findBroker({ nodeId: leaders[0] ?? '' })) as FetchingBroker;
@@ -143,6 +157,8 @@ export class TopicReader {
     const data = responses[0]?.partitions[0];
     if (data === undefined) throw new Error(`the broker left ${this.#topic}-${partition} out of its answer`);
     const end = Number(this.#isolation === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
+    const stable = data.lastStableOffset === data.highWatermark;
+    if (peek) return { found: [], end, stable };
     const covered = data.messages.nextOffset ?? Number(data.messages.at(-1)?.offset ?? position - 1) + 1;
     this.#positions.set(partition, Math.max(position, covered));
     const visible: readonly FetchedMessage[] =
@@ -160,7 +176,7 @@ export class TopicReader {
         value,
         headers,
       }));
-    return { found, end };
+    return { found, end, stable };
   }
 
   /** Sits out elections and restarts; retention that passed the position moves it to the log's start. */

@@ -25,7 +25,7 @@ describe('the command line as a process', TIMEOUT, () => {
     const { code, out, err } = await runCliProcess(['--help']);
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
-    for (const command of ['run', 'check', 'sandbox', 'demo']) assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
+    for (const command of ['run', 'check', 'sandbox']) assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
     assert.match(out, /npm run demo/);
     for (const [name, meaning] of Object.entries(EXIT_MEANINGS))
       assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
@@ -36,7 +36,6 @@ describe('the command line as a process', TIMEOUT, () => {
       ['run', ['--config']],
       ['check', ['--config', '--quiet']],
       ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
-      ['demo', ['--keep']],
     ] as const) {
       const { code, out } = await runCliProcess([command, '--help']);
       assert.equal(code, EXIT.ok);

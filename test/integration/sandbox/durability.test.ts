@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
-import { API_KEY, Caller, raw, sandboxFor } from './caller.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { API_KEY, Caller, raw, sandboxFor } from './caller.ts';
 
 const PROGRAM = join(import.meta.dirname, 'sandbox-process.ts');
 const csvOf = (rows: number) => `Content,ref\n${Array.from({ length: rows }, (_, n) => `text number ${n},${n}`).join('\n')}\n`;

@@ -254,7 +254,7 @@ test('health and batches can be looked at without a key', async (t) => {
   const inside = JSON.parse((await caller.control('GET', 'batches')).text);
   assert.deepEqual(inside.totals, { batches: 2, uploads: 1, rows: 20 });
   assert.deepEqual(inside.batches, sandbox.batches());
-  const [{ created, uploaded, ...first }] = inside.batches;
+  const [{ created, uploaded, finished, ...first }] = inside.batches;
   assert.deepEqual(first, {
     batch_id,
     type: 'comment',
@@ -265,6 +265,7 @@ test('health and batches can be looked at without a key', async (t) => {
     problem: null,
   });
   assert.ok(Date.parse(created) <= Date.parse(uploaded));
+  assert.ok(Date.parse(uploaded) <= Date.parse(finished));
   assert.equal((await caller.control('DELETE', 'batches')).status, 405);
   assert.equal((await raw('GET', `${caller.baseUrl}/sandbox/other`)).status, 404);
 });

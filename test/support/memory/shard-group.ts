@@ -4,9 +4,9 @@ import { abortable } from './abortable.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import { sleepOn } from './clock.ts';
-import { type FetchContext, PartitionFetcher } from './partition-fetcher.ts';
 import type { Generation, GroupCoordinator } from './group-coordinator.ts';
 import type { MemoryKafka } from './kafka.ts';
+import { type FetchContext, PartitionFetcher } from './partition-fetcher.ts';
 import { roundTrip } from './scheduler.ts';
 
 /** How long a crashed client takes to be rebuilt. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ContentItem } from '../../../src/core/record.ts';
 import { keyOfHeader, problemWithReferenceColumn } from '../../../src/review/column-names.ts';
 import { DEFAULT_COLUMNS, RowLayout } from '../../../src/review/columns.ts';
-import type { ContentItem } from '../../../src/core/record.ts';
 import { contentItem } from './sample.ts';
 
 function table(items: readonly ContentItem[], options = DEFAULT_COLUMNS): string[][] {
