@@ -61,20 +61,22 @@ test('the first claim writes owner, then meta and the start position in one tran
 
 test('a new pipeline starts at the earliest record, or at the latest when configured, or where the group stands', async () => {
   const starts: (number | null)[] = [];
-  for (const [startFrom, committed] of [
-    ['earliest', undefined],
-    ['latest', undefined],
-    ['latest', 4],
-    ['earliest', 99],
+  for (const [startFrom, committed, metadata] of [
+    ['earliest', undefined, ''],
+    ['latest', undefined, ''],
+    ['latest', 4, ''],
+    // Of an earlier pipeline in the same group, whose journal is gone.
+    ['latest', 6, 'v1:9'],
+    ['earliest', 99, ''],
   ] as const) {
     const world = new World({ partitions: 1, options: { source: { startFrom } } });
     for (let n = 0; n < 10; n++) world.event(0);
-    if (committed !== undefined) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed);
+    if (committed !== undefined) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed, metadata);
     world.start();
-    await world.clock.runUntil(() => world.committed(0).metadata !== '', 10_000);
+    await world.clock.runUntil(() => world.committed(0).metadata === 'v1:1', 10_000);
     starts.push(world.committed(0).offset);
   }
-  assert.deepEqual(starts, [0, 10, 4, 10]);
+  assert.deepEqual(starts, [0, 10, 4, 6, 10]);
 });
 
 test('source partitions added while running start at their beginning, also where a new pipeline would start at the latest', async () => {
@@ -379,4 +381,29 @@ test('records that retention took while nobody was running are counted as lost, 
   assert.equal(second.metrics.counter('unread_records_lost_total'), 2, 'offsets 0 and 3: the others are in jobs');
   await world.clock.advance(11_000);
   assert.equal(world.committed(0).offset, 6);
+});
+
+test('late answers for one partition after the other are no reset of either', async () => {
+  const late: Record<number, boolean[]> = {};
+  const world = new World({
+    partitions: 2,
+    options: { journal: { partitions: 1 } },
+    hooks: { staleCommitted: (_group, _topic, partition) => late[partition]?.shift() ?? false },
+  });
+  world.produce(20);
+  world.start();
+  await world.untilSettled(MINUTE);
+  for (const instance of world.instances) await world.through(instance.stop());
+  for (const partition of [0, 1]) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 8);
+  const second = world.start();
+  await world.clock.runUntil(() => world.committed(1).metadata !== '', MINUTE);
+  second.process.kill();
+  // The operator's offsets are each partition's last commit but one.
+  late[0] = [true, false, false];
+  late[1] = [false, true, false];
+  const third = world.start();
+  await world.clock.advance(2 * MINUTE);
+  assert.deepEqual([late[0], late[1]], [[], []], 'read three times');
+  assert.doesNotMatch(third.logger.text(), /reset by somebody/);
+  assert.equal(decidedOffsets(world).length, 20 + 4, 'two of each partition were reviewed again, once');
 });

@@ -1,6 +1,7 @@
 /** DESIGN 4: what goes wrong at the service, and what happens, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Transaction } from '../../../src/core/ports/kafka.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
 
@@ -302,7 +303,7 @@ test('the same remote id given to two creates at once becomes one job, not two',
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    wrap: (ports) => ({
+    wrap: (ports, { clock }) => ({
       ...ports,
       kind: changed(ports.kind, {
         create: async (type, signal) => {
@@ -310,13 +311,25 @@ test('the same remote id given to two creates at once becomes one job, not two',
           return created.remoteId === 'batch-2' ? { ...created, remoteId: 'batch-1' } : created;
         },
       }),
+      producers: {
+        open: (shard) => {
+          const producer = ports.producers.open(shard);
+          // Dead letters take a while: both creates are through before the first job's turn in the queue.
+          const commit = async (transaction: Transaction) => {
+            if (transaction.outputs?.[0]?.topic === 'dead') await clock.sleep(5_000);
+            return producer.commit(transaction);
+          };
+          return changed(producer, { commit });
+        },
+      },
     }),
   });
-  world.start();
+  world.put(0, 'not json');
   for (let n = 0; n < 2; n++) world.event(0);
+  world.start();
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(submitted(world), [[0], [], [1]]);
+  assert.deepEqual(submitted(world), [[1], [], [2]]);
 });
 
 test('a review that takes too long is alerted once and waited for, or ended by ERROR decisions when configured', async () => {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
-import { World } from '../../support/engine/world.ts';
+import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';
+import { changed } from '../../support/engine/changed.ts';
+import { World, type WrapPorts } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -210,16 +212,23 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
     partitions: 2,
     budgetBytes: 100_000,
     options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 10_000 } },
-    hooks: { batchRecords: () => 5 },
+    hooks: {
+      batchRecords: (_member, stream) => {
+        if (stream === 'source') fetches++;
+        return 5;
+      },
+    },
     service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
   });
+  let fetches = 0;
   const instance = world.start();
   const content = 'x'.repeat(100);
-  for (let n = 0; n < 300; n++) world.put(n % 2, sourceValue({ type: 'a', content }));
+  for (let n = 0; n < 1_000; n++) world.put(n % 2, sourceValue({ type: 'a', content }));
   await world.clock.advance(MINUTE);
   assert.ok((instance.gauge('shards_paused', { reason: 'memory' }) ?? 0) > 0);
   const used = instance.budget.usedBytes;
   assert.ok(used >= 70_000 && used < 80_000, `70 % of the budget and what one fetch brings, not ${used}`);
+  assert.ok(fetches < 150, `${fetches} fetches of 200: what is not taken is not fetched either`);
   down = false;
   await world.untilSettled(20 * MINUTE);
   world.assertExactlyOnce();
@@ -339,4 +348,113 @@ test('a record that waits alone when its shard changes hands keeps its age as we
   world.start();
   await world.clock.advance(2 * MINUTE);
   assert.deepEqual(creations(world, fromMs), [120_000]);
+});
+
+/** The group of every instance tells its listener what `fetched` makes of each source batch. */
+const rewriting =
+  (fetched: (batch: FetchedBatch, tell: (batch: FetchedBatch) => void, group: ShardGroup) => void): WrapPorts =>
+  (ports) => ({
+    ...ports,
+    group: changed(ports.group, {
+      start: (listener) =>
+        ports.group.start({
+          joined: (assignment) => listener.joined(assignment),
+          left: (reason) => listener.left(reason),
+          fetched: (batch) => {
+            if (batch.stream === 'source') fetched(batch, (one) => listener.fetched(one), ports.group);
+            else listener.fetched(batch);
+          },
+        }),
+    }),
+  });
+
+test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
+  let forged = 0;
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell) => {
+      const ahead = batch.records.slice(1);
+      if (ahead[0] !== undefined && forged++ < 20) tell({ ...batch, fetchOffset: ahead[0].offset, records: ahead });
+      tell(batch);
+    }),
+  });
+  world.start();
+  world.produce(40);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(forged >= 10);
+});
+
+test('records below the position that come with a batch are passed over, not taken twice', async () => {
+  let before: FetchedBatch['records'] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell) => {
+      tell({ ...batch, records: [...before, ...batch.records] });
+      before = batch.records;
+    }),
+  });
+  const instance = world.start();
+  world.produce(40);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('events_consumed_total'), 40);
+});
+
+test('a position that the client has moved by itself is set back, and reading goes on there', async () => {
+  let moved = 0;
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell, group) => {
+      tell(batch);
+      if (moved++ === 3) group.seek('source', 0, batch.nextOffset + 10);
+    }),
+  });
+  world.start();
+  world.produce(80);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 79), 1);
+});
+
+test('a source topic that is made anew under a running owner is refused as soon as its position lies beyond the end', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 1);
+  world.event(0);
+  await world.clock.advance(10_000);
+  assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* made anew/);
+});
+
+test('a batch that waits for its upload is counted with its body alone, and with nothing once it is through', async () => {
+  let sent = 0;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 50 } },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: (job, body, signal) => {
+          sent = body.body.length;
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+    service: { fault: (operation) => (operation === 'upload' && down ? { failure: 'unavailable' } : undefined) },
+  });
+  let down = true;
+  const { budget } = world.start();
+  world.produce(50, { types: ['a'] });
+  await world.clock.advance(5_000);
+  assert.ok(sent > 1_000);
+  assert.equal(budget.usedBytes, sent);
+  down = false;
+  await world.untilSettled(MINUTE);
+  assert.equal(budget.usedBytes, 0);
 });
