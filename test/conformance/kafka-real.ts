@@ -89,7 +89,12 @@ export async function realWorld(
       await byHand.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
     },
     addPartitions: async (topic, count) => {
-      await (await kafka.admin()).createPartitions({ topicPartitions: [{ topic, count }] });
+      const admin = await kafka.admin();
+      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      await eventually(`${topic} has ${count} partitions with a leader each`, async () => {
+        const known = (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions ?? [];
+        return known.length === count && known.every(({ leader }) => leader >= 0);
+      });
     },
     readAll: async (topic) => {
       const reader = kafka.reader(topic);
