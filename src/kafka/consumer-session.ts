@@ -10,7 +10,7 @@ import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
-import type { GroupOptions } from './group.ts';
+import type { GroupOptions } from './group-options.ts';
 import type { ConsumerGroup } from './kafkajs-fixes.ts';
 import { leaveGroup } from './leave-group.ts';
 import { toFetchedBatch, toOffset } from './offsets.ts';

@@ -6,28 +6,7 @@ import { orAborted } from './abortable.ts';
 import type { ConnectOptions } from './connect.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { explain } from './explain.ts';
-
-export interface GroupOptions {
-  readonly groupId: string;
-  readonly sourceTopic: string;
-  readonly journalTopic: string;
-  /** Default 30,000 ms. */
-  readonly sessionTimeoutMs?: number;
-  /** Default 60,000 ms. */
-  readonly rebalanceTimeoutMs?: number;
-  /** Default 3,000 ms. */
-  readonly heartbeatMs?: number;
-  /** Partitions added to a topic are noticed within this time. Default 30,000 ms. */
-  readonly metadataMaxAgeMs?: number;
-  /** Most bytes of one fetch, compressed as they are. A single larger batch still comes. Default 8 MiB. */
-  readonly maxBytes?: number;
-  /** Default 1 MiB. */
-  readonly maxBytesPerPartition?: number;
-  /** How long a fetch waits for records, and so how long a partition may take to start after resume. Default 100 ms. */
-  readonly maxWaitMs?: number;
-  /** Pause before the first attempt to come back after a crash; doubles up to 30 s. Default 500 ms. */
-  readonly restartDelayMs?: number;
-}
+import type { GroupOptions } from './group-options.ts';
 
 const MAX_RESTART_DELAY_MS = 30_000;
 /** How soon an unconfirmed membership is asked about again, when no join comes first. */

@@ -3,7 +3,8 @@ import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../
 import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin.ts';
 import type { ConnectOptions } from './connect.ts';
-import { type GroupOptions, KafkaShardGroup } from './group.ts';
+import { KafkaShardGroup } from './group.ts';
+import type { GroupOptions } from './group-options.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 

@@ -7,6 +7,8 @@
  */
 import type * as KafkaJs from 'kafkajs';
 import {
+  type BatchToEncode,
+  type Compression,
   type ConsumerGroup,
   type CreateRetry,
   type DecodedBatch,
@@ -174,27 +176,6 @@ function writeRecordsDirectly(): void {
 }
 
 const TRANSACTIONAL = 16;
-
-interface Compression {
-  readonly COMPRESSION_CODEC_MASK: number;
-  lookupCodec(codec: number): { compress(encoder: { readonly buffer: Buffer }): Promise<Buffer> };
-}
-
-type Whole = number | string | { toString(): string };
-
-interface BatchToEncode {
-  readonly compression?: number;
-  readonly transactional?: boolean;
-  readonly records?: readonly MeasuredRecord[];
-  readonly partitionLeaderEpoch?: number;
-  readonly firstOffset?: Whole;
-  readonly lastOffsetDelta?: number;
-  readonly firstTimestamp?: Whole;
-  readonly maxTimestamp?: Whole;
-  readonly producerId?: Whole;
-  readonly producerEpoch?: number;
-  readonly firstSequence?: number;
-}
 
 /** An assigner that also wants to know the consumer's inside. */
 export interface AttachedAssigner extends KafkaJs.Assigner {

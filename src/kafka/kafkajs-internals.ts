@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
 import type { PartitionData } from './partition-fetch.ts';
+import type { MeasuredRecord } from './record-batch.ts';
 
 const load = createRequire(import.meta.url);
 const root = path.dirname(load.resolve('kafkajs/package.json'));
@@ -85,4 +86,25 @@ export interface Runner {
 export type TopicPartitions = { topic: string; partitions: { partition: number }[] }[];
 export interface EosManager {
   addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
+}
+
+export interface Compression {
+  readonly COMPRESSION_CODEC_MASK: number;
+  lookupCodec(codec: number): { compress(encoder: { readonly buffer: Buffer }): Promise<Buffer> };
+}
+
+type Whole = number | string | { toString(): string };
+
+export interface BatchToEncode {
+  readonly compression?: number;
+  readonly transactional?: boolean;
+  readonly records?: readonly MeasuredRecord[];
+  readonly partitionLeaderEpoch?: number;
+  readonly firstOffset?: Whole;
+  readonly lastOffsetDelta?: number;
+  readonly firstTimestamp?: Whole;
+  readonly maxTimestamp?: Whole;
+  readonly producerId?: Whole;
+  readonly producerEpoch?: number;
+  readonly firstSequence?: number;
 }

@@ -1,6 +1,6 @@
 /** Settings of the client, with the defaults that hold when one is left out. Every duration is in milliseconds. */
 import type { Clock, Random } from '../core/ports/clock.ts';
-import { SILENT_OBSERVER, type ServiceObserver } from './observer.ts';
+import { type ServiceObserver, SILENT_OBSERVER } from './observer.ts';
 
 export interface HttpTimeouts {
   /** Name lookup, TCP and TLS together. */
