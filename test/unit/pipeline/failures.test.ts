@@ -69,6 +69,13 @@ test('halving stops at the most batches that one job may cost; what is left then
   assert.equal(spent, 9 + 1, 'the second attempt of the whole is not a half');
 });
 
+test('a type that fails for ever still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
+  const world = oneBatch(8, { options: { review: { typePauseMs: 1_000 } }, service: { review: () => ({ state: 'failed' }) } });
+  await world.untilSettled(20 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(errors(world).length, 8);
+});
+
 test('while a type fails as a whole, its batches are not halved, and no item is given up for it', async () => {
   let failing = true;
   const world = new World({
@@ -192,7 +199,8 @@ test('a type that the service refuses pauses, says so, and loses nothing; other 
     `${world.service.calls.create} creates in a minute: once in a pause for each batch`,
   );
   refuse = false;
-  await world.untilSettled(MINUTE);
+  // One batch is tried per pause until the service takes it; then the others need not wait.
+  await world.untilSettled(15_000);
   world.assertExactlyOnce();
   assert.equal(errors(world).length, 0);
 });

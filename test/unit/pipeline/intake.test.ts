@@ -170,7 +170,7 @@ test('records that configuration skips (null values, filters) are counted, get n
 test('intake pauses at maxSpan, says so, and resumes when the watermark has moved', async () => {
   const world = new World({
     partitions: 1,
-    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 }, timing: { progressIntervalMs: 60 * MINUTE } },
     hooks: { batchRecords: () => 4 },
     service: {
       fault: (operation, _id, type) =>

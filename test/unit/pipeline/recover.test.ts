@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../support/engine/changed.ts';
 import { UploadWatch } from '../../support/engine/upload-watch.ts';
-import { TOPICS, World } from '../../support/engine/world.ts';
+import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -269,22 +269,86 @@ test('hundreds of jobs found by a restart are polled a few at a time, not in a s
   assert.equal(most, 3);
 });
 
-test('a lost shard lets an upload under way end, for as long as the drain allows, and starts no other', async () => {
-  const world = new World({
-    partitions: 1,
-    options: { timing: { uploadDrainMs: 20_000 } },
-    service: { fault: (operation, id) => (operation === 'upload' && id === 'batch-1' ? { hangMs: 600_000 } : undefined) },
+/** Uploads take `ms`, and say whether they were let through to their end. */
+const slowUploads =
+  (ms: number, outcomes: string[]): WrapPorts =>
+  (ports, { clock }) => ({
+    ...ports,
+    kind: changed(ports.kind, {
+      upload: async (job, body, signal) => {
+        await clock.sleep(ms, signal).catch((error: unknown) => {
+          outcomes.push(`${job.remoteId} given up`);
+          throw error;
+        });
+        outcomes.push(`${job.remoteId} through`);
+        return ports.kind.upload(job, body, signal);
+      },
+    }),
   });
-  const instance = world.start();
+
+test('a lost shard lets an upload under way end, but no longer than the drain allows', async () => {
+  for (const [uploadMs, expected] of [
+    [15_000, ['batch-1 through']],
+    [25_000, ['batch-1 given up', 'batch-2 through']],
+  ] as const) {
+    const outcomes: string[] = [];
+    const world = new World({
+      partitions: 1,
+      options: { timing: { uploadDrainMs: 20_000, probeIntervalMs: 1_000 } },
+      wrap: slowUploads(uploadMs, outcomes),
+    });
+    world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.clock.advance(500);
+    world.kafka.transactions.initialise(`${TOPICS.journal}-0`);
+    await world.untilSettled(5 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(outcomes, expected);
+  }
+});
+
+test('an instance that stops gives up uploads after a second, and starts none', async () => {
+  const outcomes: string[] = [];
+  const world = new World({ partitions: 1, wrap: slowUploads(10_000, outcomes) });
+  const first = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(1_000);
-  assert.equal(world.service.calls.upload, 1);
-  world.kafka.transactions.initialise(`${TOPICS.journal}-0`);
+  await world.clock.advance(500);
+  const stopMs = world.clock.now();
+  await world.through(first.stop());
+  assert.ok(world.clock.now() - stopMs <= 1_500);
+  assert.deepEqual(outcomes, ['batch-1 given up']);
+
+  let jobs = 0;
+  const other = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction }) => {
+        if (transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0) void instance.stop();
+        return 'commit';
+      },
+    },
+  });
+  const instance = other.start();
+  for (let n = 0; n < 5; n++) other.event(0);
+  await other.clock.advance(10_000);
+  assert.deepEqual([jobs, other.liveJobs().length, other.service.calls.upload], [1, 1, 0], 'its job is for the next owner');
+});
+
+test('the grace begins when the upload is through, however long that took', async () => {
+  const world: World = new World({
+    partitions: 1,
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      fault: (operation) => (operation === 'upload' && world.clock.now() < untilMs ? { failure: 'unavailable' } : undefined),
+    },
+  });
+  const untilMs = world.clock.now() + 50_000;
+  world.start();
   for (let n = 0; n < 5; n++) world.event(0);
-  await world.clock.advance(2 * MINUTE);
-  await world.untilSettled(5 * MINUTE);
+  await world.clock.advance(105_000);
+  assert.equal(batches(world).length, 1);
+  await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'upload_lost' }), 1);
 });
 
 test('stopping releases the shards within the time of one transaction, and leaves the jobs to the next owner', async () => {

@@ -133,6 +133,24 @@ test('rows that arrive with a later download are settled, and nothing is called 
   assert.deepEqual([offsetsBy(world, 1).length, anomalies(world), world.service.batches.size], [6, {}, 1]);
 });
 
+test('a result file that grows with each download is followed for as long as it does', async () => {
+  let ready = 0;
+  const world = oneBatch(8, (rows) => rows, {
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        results: async function* (status, signal) {
+          ready++;
+          for await (const rows of ports.kind.results(status, signal)) yield rows.slice(0, ready);
+        },
+      }),
+    }),
+  });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([ready, offsetsBy(world, 1).length, anomalies(world)], [8, 8, {}]);
+});
+
 test('a file with as many rows as promised is not downloaded again, whatever stands in them', async () => {
   const world = oneBatch(4, ([a, b]) => [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined));
   await world.untilSettled(11 * MINUTE);
