@@ -76,23 +76,6 @@ test('a type that fails for ever still ends: one probe per pause counts, and in 
   assert.equal(errors(world).length, 8);
 });
 
-test('while a type fails as a whole, its batches are not halved, and no item is given up for it', async () => {
-  let failing = true;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 2 }, review: { typePauseMs: MINUTE } },
-    service: { review: () => ({ afterMs: 1_000, ...(failing ? { state: 'failed' } : {}) }) },
-  });
-  world.start();
-  world.produce(40, { types: ['a'] });
-  await world.clock.advance(10 * MINUTE);
-  failing = false;
-  await world.untilSettled(30 * MINUTE);
-  world.assertExactlyOnce();
-  // Only the batches that failed before the type was known to fail, and one probe a pause, count against their items.
-  assert.ok(errors(world).length <= 10, `${errors(world).length} of 40`);
-});
-
 test('the bound on halving holds over a restart', async () => {
   const world = oneBatch(64, {
     options: { retry: { maxBatchesPerJob: 9 }, review: { typePauseMs: 1_000 } },
@@ -147,6 +130,12 @@ test('an upload that is too large is split in two at once, and an item too large
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([...sizes.values()], [4, 2, 2, 1, 1, 1, 1]);
+  const depths = world.kafka.cluster
+    .log(TOPICS.journal, 0)
+    .committed()
+    .filter(({ key, value }) => value !== null && /^job\/[^/]+$/.test(String(key)))
+    .map(({ value }) => (JSON.parse(String(value)) as { depth: number }).depth);
+  assert.deepEqual(depths, [0, 1, 1, 2, 2, 2, 2]);
   assert.deepEqual(
     errors(world).map(({ error }) => error?.code),
     ['upload_too_large'],
@@ -175,106 +164,6 @@ test('an upload that the storage refuses is tried again, then halved to find wha
     errors(world).map(({ offset, error }) => [offset, error?.code]),
     [[2, 'upload_rejected']],
   );
-});
-
-test('a type that the service refuses pauses, says so, and loses nothing; other types go on', async () => {
-  let refuse = true;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation, _id, type) => (operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined),
-    },
-  });
-  const instance = world.start();
-  world.produce(40, { types: ['bad', 'good'] });
-  await world.clock.advance(MINUTE);
-  assert.equal(world.decisions().length, 20);
-  assert.ok(world.decisions().every(({ type }) => type === 'good'));
-  assert.equal(instance.gauge('shards_paused', { reason: 'type_rejected' }), 1);
-  assert.ok(
-    instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('refuses this content type')),
-  );
-  assert.ok(
-    world.service.calls.create < 4 + 4 * 8,
-    `${world.service.calls.create} creates in a minute: once in a pause for each batch`,
-  );
-  refuse = false;
-  // One batch is tried per pause until the service takes it; then the others need not wait.
-  await world.untilSettled(15_000);
-  world.assertExactlyOnce();
-  assert.equal(errors(world).length, 0);
-});
-
-test('a refused key (401) pauses everything, says so in readiness, and drops nothing', async () => {
-  let refuse = true;
-  const world = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) =>
-        refuse && (operation === 'create' || operation === 'status') ? { failure: 'unauthorized' } : undefined,
-    },
-  });
-  const instance = world.start();
-  world.produce(40);
-  await world.clock.advance(10 * MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'unauthorized' }), 1);
-  assert.match(instance.health.complaints.join(), /reviews\/service: the service refuses the API key \(401\/403\)/);
-  assert.deepEqual([world.published('decisions').length, world.published('dead').length], [0, 0]);
-  assert.equal(world.committed(0).offset, 0, 'no offset moves');
-  // Each of the four permits asks once in a pause of five seconds at the least.
-  assert.ok(world.service.calls.create <= (4 * 600) / 2.5);
-  refuse = false;
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  await world.clock.advance(2_000);
-  assert.deepEqual(instance.health.complaints, []);
-});
-
-test('a key that is refused while batches are reviewed pauses the polls, and the reviews are not given up', async () => {
-  let refuse = true;
-  const world = new World({
-    partitions: 1,
-    service: { fault: (operation) => (refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined) },
-  });
-  const instance = world.start();
-  world.produce(10);
-  await world.clock.advance(30 * MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'unauthorized' }), 1);
-  assert.equal(world.liveJobs().length, 2);
-  refuse = false;
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.batches.size, 2);
-});
-
-test('five failures in a row pause the type, and the records wait', async () => {
-  let failing = true;
-  const world = new World({
-    partitions: 1,
-    options: {
-      batch: { maxRows: 1 },
-      review: { typePauseMs: 5 * MINUTE },
-      retry: { attempts: 100 },
-      concurrency: { uploads: 1 },
-    },
-    service: { review: ({ type }) => (type === 'bad' && failing ? { state: 'failed' } : {}) },
-  });
-  const instance = world.start();
-  world.event(0, 'bad');
-  await world.clock.advance(MINUTE);
-  const created = () => [...world.service.batches.values()].filter(({ type }) => type === 'bad').length;
-  assert.equal(created(), 5);
-  assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
-  world.event(0, 'good');
-  await world.clock.advance(MINUTE);
-  assert.deepEqual(
-    world.decisions().map(({ type }) => type),
-    ['good'],
-  );
-  failing = false;
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(created(), 6);
 });
 
 test('a remote id that a live job already has is a failed create: no job takes it, and another is asked for', async () => {
@@ -359,19 +248,6 @@ test('a review that takes too long is alerted once and waited for, or ended by E
     ['review_timeout', 'review_timeout', 'review_timeout'],
   );
   assert.equal(ending.service.batches.size, 1);
-});
-
-test('a service that is away for hours costs time and nothing else', async () => {
-  let down = true;
-  const world = new World({ partitions: 2, service: { fault: () => (down ? { failure: 'unavailable' } : undefined) } });
-  const instance = world.start();
-  world.produce(60, { poisonEvery: 9 });
-  await world.clock.advance(3 * 60 * MINUTE);
-  assert.ok((instance.gauge('shards_paused', { reason: 'service_unavailable' }) ?? 0) > 0);
-  assert.equal(instance.gauge('balance_items'), 0);
-  down = false;
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
 });
 
 test('content and presigned addresses never reach the log, whatever fails (I6)', async () => {

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
-import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';
 import { changed } from '../../support/engine/changed.ts';
-import { World, type WrapPorts } from '../../support/engine/world.ts';
+import { World } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -292,31 +291,6 @@ test('a record that was waiting when its owner went keeps its age: it seals when
   world.assertExactlyOnce();
 });
 
-test('records that retention takes before a running owner reads them are counted as lost, and intake goes on behind them', async () => {
-  let down = true;
-  const world = new World({
-    partitions: 1,
-    options: { source: { maxSpan: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
-    hooks: { batchRecords: () => 4 },
-    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < 100; n++) world.event(0);
-  await world.clock.advance(30_000);
-  const read = instance.metrics.counter('events_consumed_total');
-  world.kafka.cluster.log('content', 0).deleteBefore(60);
-  down = false;
-  await world.clock.advance(MINUTE);
-  assert.equal(instance.metrics.counter('unread_records_lost_total'), 60 - read);
-  assert.deepEqual(
-    [world.published('decisions').length, world.published('dead').length, world.committed(0).offset],
-    [read + 40, 0, 100],
-  );
-  assert.ok(
-    instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('removed from the source topic')),
-  );
-});
-
 test('a dead letter that Kafka refuses for its size is found alone, and goes out with its coordinates; the partition goes on', async () => {
   const world = new World({ partitions: 1 });
   world.start();
@@ -348,88 +322,6 @@ test('a record that waits alone when its shard changes hands keeps its age as we
   world.start();
   await world.clock.advance(2 * MINUTE);
   assert.deepEqual(creations(world, fromMs), [120_000]);
-});
-
-/** The group of every instance tells its listener what `fetched` makes of each source batch. */
-const rewriting =
-  (fetched: (batch: FetchedBatch, tell: (batch: FetchedBatch) => void, group: ShardGroup) => void): WrapPorts =>
-  (ports) => ({
-    ...ports,
-    group: changed(ports.group, {
-      start: (listener) =>
-        ports.group.start({
-          joined: (assignment) => listener.joined(assignment),
-          left: (reason) => listener.left(reason),
-          fetched: (batch) => {
-            if (batch.stream === 'source') fetched(batch, (one) => listener.fetched(one), ports.group);
-            else listener.fetched(batch);
-          },
-        }),
-    }),
-  });
-
-test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
-  let forged = 0;
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell) => {
-      const ahead = batch.records.slice(1);
-      if (ahead[0] !== undefined && forged++ < 20) tell({ ...batch, fetchOffset: ahead[0].offset, records: ahead });
-      tell(batch);
-    }),
-  });
-  world.start();
-  world.produce(40);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.ok(forged >= 10);
-});
-
-test('records below the position that come with a batch are passed over, not taken twice', async () => {
-  let before: FetchedBatch['records'] = [];
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell) => {
-      tell({ ...batch, records: [...before, ...batch.records] });
-      before = batch.records;
-    }),
-  });
-  const instance = world.start();
-  world.produce(40);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(instance.metrics.counter('events_consumed_total'), 40);
-});
-
-test('a position that the client has moved by itself is set back, and reading goes on there', async () => {
-  let moved = 0;
-  const world = new World({
-    partitions: 1,
-    hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell, group) => {
-      tell(batch);
-      if (moved++ === 3) group.seek('source', 0, batch.nextOffset + 10);
-    }),
-  });
-  world.start();
-  world.produce(80);
-  await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-  assert.equal(world.service.submissions(0, 79), 1);
-});
-
-test('a source topic that is made anew under a running owner is refused as soon as its position lies beyond the end', async () => {
-  const world = new World({ partitions: 1 });
-  const instance = world.start();
-  world.produce(20);
-  await world.untilSettled(MINUTE);
-  world.kafka.cluster.deleteTopic('content');
-  world.kafka.cluster.createTopic('content', 1);
-  world.event(0);
-  await world.clock.advance(10_000);
-  assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* made anew/);
 });
 
 test('a batch that waits for its upload is counted with its body alone, and with nothing once it is through', async () => {
