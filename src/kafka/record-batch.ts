@@ -14,6 +14,19 @@ export interface RecordFields {
   readonly headers?: Readonly<Record<string, Bytes | readonly Bytes[]>>;
 }
 
+/** Records of one topic carry the same few header names. */
+const NAMES = new Map<string, Buffer>();
+const MAX_NAMES = 1_000;
+
+function nameBytes(name: string): Buffer {
+  let bytes = NAMES.get(name);
+  if (bytes === undefined) {
+    bytes = Buffer.from(name);
+    if (NAMES.size < MAX_NAMES) NAMES.set(name, bytes);
+  }
+  return bytes;
+}
+
 /** A record measured, ready to be written where its place is. */
 export class MeasuredRecord {
   readonly #offsetDelta: number;
@@ -33,7 +46,7 @@ export class MeasuredRecord {
     for (const name of Object.keys(headers)) {
       const given = headers[name];
       for (const one of Array.isArray(given) ? given : [given]) {
-        if (one !== undefined) this.#headers.push(Buffer.from(name), toBuffer(one));
+        if (one !== undefined) this.#headers.push(nameBytes(name), toBuffer(one));
       }
     }
     let size = 1 + varIntSize(timestampDelta) + varIntSize(offsetDelta) + bytesSize(this.#key) + bytesSize(this.#value);
