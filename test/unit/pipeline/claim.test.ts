@@ -207,6 +207,7 @@ test('a kept shard proves that it is still its owner’s at each join, and an id
   await world.clock.advance(10_000);
   assert.deepEqual([owners(0), owners(1)].sort(), [2, 2], 'one by its probe, one by the claim of the new owner');
   assert.equal(first.metrics.counter('claims_total'), 2, 'the kept shard was not claimed again');
+  assert.equal(first.gauge('shards_owned'), 1, 'the other was given up at the join, not when a fence told it');
   await world.clock.advance(65_000);
   assert.deepEqual([owners(0), owners(1)], [3, 3]);
 });
@@ -280,4 +281,50 @@ test('records that retention took while nobody was running are counted as lost, 
   assert.equal(second.metrics.counter('unread_records_lost_total'), 2, 'offsets 0 and 3: the others are in jobs');
   await world.clock.advance(11_000);
   assert.equal(world.committed(0).offset, 6);
+});
+
+test('a claim that Kafka refuses for good (a missing permission) is refused, and not tried for ever', async () => {
+  const world = new World({ partitions: 1, hooks: { commitFate: () => 'rejected' } });
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  assert.ok(instance.refused instanceof RefusedError);
+  assert.match(instance.refused.message, /shard 0: Kafka refuses to let this connector write: /);
+});
+
+test('a shard that is lost again and again right after its claim is claimed more and more slowly', async () => {
+  let broken = true;
+  const world = new World({
+    partitions: 1,
+    hooks: { commitFate: ({ transaction }) => (broken && transaction.outputs !== undefined ? 'fenced' : 'commit') },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(10 * MINUTE);
+  const claims = instance.metrics.counter('claims_total', { outcome: 'owned' });
+  assert.ok(claims > 20 && claims < 150, `${claims} claims in ten minutes`);
+  broken = false;
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a rejoin in the middle of a claim costs no more than the rejoin: the replay goes on where it was', async () => {
+  const world = new World({
+    partitions: 2,
+    shuffle: true,
+    options: { journal: { partitions: 2 }, batch: { maxRows: 1 }, concurrency: { uploads: 50 } },
+    hooks: { batchRecords: (_member, stream) => (stream === 'journal' ? 1 : 500) },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  world.produce(300);
+  await world.clock.runUntil(() => world.service.calls.upload === 300, 2 * MINUTE);
+  await world.through(first.stop());
+  const second = world.start();
+  await world.clock.advance(1_000);
+  world.start();
+  const owned = () => world.instances.reduce((sum, one) => sum + one.metrics.counter('claims_total', { outcome: 'owned' }), 0);
+  const before = owned();
+  await world.clock.advance(45_000);
+  assert.equal(second.metrics.counter('rebalances_total'), 2);
+  assert.equal(owned() - before, 2);
 });

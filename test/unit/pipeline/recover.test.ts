@@ -192,12 +192,15 @@ test('stopping releases the shards within the time of one transaction, and leave
   await world.clock.advance(10_000);
   const jobs = world.liveJobs().length;
   assert.ok(jobs >= 20);
+  for (let partition = 0; partition < 4; partition++) world.event(partition, 'waits');
+  await world.clock.advance(100);
+  assert.ok(first.budget.usedBytes > 0);
   const stopMs = world.clock.now();
   await world.through(first.stop());
   await world.through(first.stop());
   assert.ok(world.clock.now() - stopMs < 1_000);
   assert.equal(world.liveJobs().length, jobs);
-  assert.deepEqual([first.gauge('items_in_flight'), first.budget.usedBytes], [0, 0]);
+  assert.deepEqual([first.gauge('items_in_flight'), first.gauge('balance_items'), first.budget.usedBytes], [0, 0, 0]);
   world.start();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
