@@ -133,7 +133,7 @@ const LOOK_AHEAD = 3;
 /**
  * csv-parse asks these of every byte, through options that may be anything. Here they are one quote, one comma and two line
  * ends, which makes a file a fifth faster. A version without these methods is only slower: nothing else depends on them, and
- * test/property/review holds both ways to the same rows.
+ * test/property/review holds the rows against a reader of its own.
  */
 function specialise(parser: Parser): void {
   const tests = (parser as unknown as { api?: ByteTests }).api;
