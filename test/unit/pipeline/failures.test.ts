@@ -227,6 +227,10 @@ test('the same remote id given to two creates at once becomes one job, not two',
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(submitted(world), [[1], [], [2]]);
+  assert.deepEqual(
+    world.decisions().map(({ attempt }) => attempt),
+    [1, 1],
+  );
 });
 
 test('a review that takes too long is alerted once and waited for, or ended by ERROR decisions when configured', async () => {
