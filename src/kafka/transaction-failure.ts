@@ -14,9 +14,9 @@ const FENCED: ReadonlySet<string> = new Set([
   'UNKNOWN_PRODUCER_ID',
 ]);
 
+const TOO_LARGE: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
+
 const REJECTED: ReadonlySet<string> = new Set([
-  'MESSAGE_TOO_LARGE',
-  'RECORD_LIST_TOO_LARGE',
   'OFFSET_METADATA_TOO_LARGE',
   'INVALID_RECORD',
   'INVALID_TIMESTAMP',
@@ -39,5 +39,6 @@ export function classify(error: unknown, phase: TransactionPhase): TransactionFa
   const type = protocolErrorOf(error);
   if (type !== undefined && FENCED.has(type)) return 'fenced';
   if (phase === 'committing') return type !== undefined && COMMIT_REFUSED.has(type) ? 'rejected' : 'unknown';
+  if (type !== undefined && TOO_LARGE.has(type)) return 'too_large';
   return type !== undefined && REJECTED.has(type) ? 'rejected' : 'aborted';
 }

@@ -3,21 +3,50 @@
  * transaction that fails ends its owner, and the next one must not try the same again.
  */
 import { TransactionError } from '../core/ports/kafka.ts';
-import type { SourceCoordinate } from '../core/record.ts';
+import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
+
+/** A terminal record, and the source record that it ends. */
+export interface TerminalRecord extends SourceCoordinate {
+  readonly record: OutgoingRecord;
+}
 
 export class ChunkMemory {
   readonly #maxRows: number;
+  readonly #maxBytes: number;
   #rows: number;
   readonly #oversized = new Set<string>();
 
-  constructor(maxRows: number) {
-    this.#maxRows = maxRows;
-    this.#rows = maxRows;
+  constructor(limits: { readonly maxRows: number; readonly maxBytes: number }) {
+    this.#maxRows = limits.maxRows;
+    this.#maxBytes = limits.maxBytes;
+    this.#rows = limits.maxRows;
   }
 
-  /** Terminal records to put into one transaction. */
-  get rows(): number {
-    return this.#rows;
+  /** Whether this much is enough for one transaction. */
+  isFull(rows: number, bytes: number): boolean {
+    return rows >= this.#rows || bytes >= this.#maxBytes;
+  }
+
+  /**
+   * Renders and publishes chunk by chunk: only one chunk's records exist at a time.
+   * @param publish publishes one chunk in one transaction; its failure ends the whole.
+   */
+  async inChunks<T, R extends TerminalRecord>(
+    all: readonly T[],
+    render: (one: T) => R,
+    publish: (chunk: readonly R[]) => Promise<void>,
+  ): Promise<void> {
+    let chunk: R[] = [];
+    let bytes = 0;
+    for (const [index, one] of all.entries()) {
+      const terminal = render(one);
+      chunk.push(terminal);
+      bytes += bytesOf(terminal.record);
+      if (index < all.length - 1 && !this.isFull(chunk.length, bytes)) continue;
+      await publish(chunk);
+      chunk = [];
+      bytes = 0;
+    }
   }
 
   /** Whether Kafka refused the terminal record of this source record, alone in its transaction. */
@@ -33,8 +62,14 @@ export class ChunkMemory {
   failed(records: readonly SourceCoordinate[], error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const [only] = records;
-    if (records.length === 1 && only !== undefined && error instanceof TransactionError && error.failure === 'rejected') {
+    if (records.length === 1 && only !== undefined && error instanceof TransactionError && error.failure === 'too_large') {
       this.#oversized.add(`${only.partition}:${only.offset}`);
     }
   }
+}
+
+function bytesOf({ key, value, headers = {} }: OutgoingRecord): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0);
+  for (const values of Object.values(headers)) for (const one of [values ?? []].flat()) bytes += one.length;
+  return bytes;
 }

@@ -5,16 +5,13 @@
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
-import type { OutgoingRecord, Poison, SourceRecord } from '../core/record.ts';
-import type { TakenRecord } from '../core/shard-state.ts';
+import type { Poison, SourceRecord } from '../core/record.ts';
 import { RefusedError } from './errors.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
-/** Dead letters of one transaction. */
-const MAX_DEAD_LETTERS = { rows: 1000, bytes: 4 * 1024 * 1024 };
 
 export class Intake {
   readonly #shard: ShardRuntime;
@@ -213,42 +210,23 @@ export class Intake {
   }
 
   async #deadLetters(poison: readonly { record: SourceRecord; poison: Poison }[]): Promise<void> {
-    const { context, state } = this.#shard;
-    let chunk: (TakenRecord & { record: OutgoingRecord; reason: string })[] = [];
-    let bytes = 0;
-    const flush = async () => {
-      const letters = chunk;
-      chunk = [];
-      bytes = 0;
-      try {
-        await this.#shard.deadLetter(letters);
-      } catch (error) {
-        this.#shard.chunk.failed(letters, error);
-        throw error;
-      }
-      for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
-    };
-    for (const { record, poison: why } of poison) {
+    const { context, state, chunk } = this.#shard;
+    const letter = ({ record, poison: why }: { record: SourceRecord; poison: Poison }) => {
+      const { partition, offset, timestampMs } = record;
       const about: DeadLetterContext = {
         topic: context.options.source.topic,
         stage: 'decode',
-        replay: state.partition(record.partition).replay,
+        replay: state.partition(partition).replay,
         maxValueBytes: context.topics.maxDeadLetterBytes,
       };
       // Key and headers alone may be more than the topic takes: then the coordinates must do.
-      const letter = this.#shard.chunk.isOversized(record) ? deadLetterOf(record, why, about) : deadLetter(record, why, about);
-      chunk.push({
-        partition: record.partition,
-        offset: record.offset,
-        timestampMs: record.timestampMs,
-        record: letter,
-        reason: why.reason,
-      });
-      bytes += letter.value?.length ?? 0;
-      if (chunk.length >= Math.min(MAX_DEAD_LETTERS.rows, this.#shard.chunk.rows) || bytes >= MAX_DEAD_LETTERS.bytes)
-        await flush();
-    }
-    if (chunk.length > 0) await flush();
+      const make = chunk.isOversized(record) ? deadLetterOf : deadLetter;
+      return { partition, offset, timestampMs, reason: why.reason, record: make(record, why, about) };
+    };
+    await chunk.inChunks(poison, letter, async (letters) => {
+      await this.#shard.deadLetter(letters);
+      for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
+    });
   }
 
   #seal(sealed: SealedItems): void {

@@ -6,7 +6,7 @@ import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-l
 import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../core/failure-policy.ts';
 import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import { OffsetSet } from '../core/offset-set.ts';
-import type { ContentItem, OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { Submission } from './submitter.ts';
 
@@ -19,8 +19,8 @@ interface Retry {
   /** The records wanted, as they were when the job failed; found ones are taken out. */
   readonly wanted: CoordinateSet;
   readonly items: ContentItem[];
-  /** Dead letters of those that cannot be submitted again. */
-  readonly unreadable: (SourceCoordinate & { readonly reason: PoisonReason; readonly record: OutgoingRecord })[];
+  /** Those that cannot be submitted again: what was read of them, or where they were. */
+  readonly unreadable: { readonly at: SourceRecord | SourceCoordinate; readonly poison: Poison }[];
 }
 
 /** Failures of a batch as a whole: a row of them means that the type, or the service, is in trouble. */
@@ -32,9 +32,6 @@ const WHOLE_BATCH: ReadonlySet<JobFailure> = new Set([
   'upload_expired',
   'upload_rejected',
 ]);
-
-/** Terminal records of one transaction. */
-const CHUNK_ROWS = 1000;
 
 export class Retrier {
   readonly #shard: ShardRuntime;
@@ -187,7 +184,7 @@ export class Retrier {
           reason: 'source_unavailable',
           message: 'the source topic no longer has this record, so it cannot be submitted again',
         };
-        retry.unreadable.push({ ...at, reason: poison.reason, record: deadLetterOf(at, poison, this.#letter(retry, at)) });
+        retry.unreadable.push({ at, poison });
       }
     }
   }
@@ -204,8 +201,7 @@ export class Retrier {
         'poison' in decoded
           ? decoded.poison
           : { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` };
-      const letter = deadLetter(record, poison, this.#letter(retry, record));
-      retry.unreadable.push({ partition, offset, reason: poison.reason, record: letter });
+      retry.unreadable.push({ at: record, poison });
     }
   }
 
@@ -220,37 +216,50 @@ export class Retrier {
   }
 
   async #settleUnreadable(retry: Retry): Promise<void> {
-    const { context } = this.#shard;
-    await this.#settleInChunks(retry.job, context.options.deadLetters.topic, retry.unreadable, (chunk) => {
-      for (const { reason } of chunk) context.ledger.deadLettered(reason, 1);
+    const { context, chunk } = this.#shard;
+    const render = ({ at, poison }: Retry['unreadable'][number]) => {
+      const about = this.#letter(retry, at);
+      // Key and headers alone may be more than the topic takes: then the coordinates must do, as for a record that is gone.
+      const whole = 'value' in at && !chunk.isOversized(at);
+      const record = whole ? deadLetter(at, poison, about) : deadLetterOf(at, poison, about);
+      return { partition: at.partition, offset: at.offset, reason: poison.reason, record };
+    };
+    await chunk.inChunks(retry.unreadable, render, async (letters) => {
+      await this.#shard.settle(retry.job, context.options.deadLetters.topic, letters);
+      for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
     });
   }
 
   async #settleAsFailed(retry: Retry): Promise<void> {
-    const { context } = this.#shard;
-    const { id, remoteId, type, attempt } = retry.job.record;
-    const error = { code: retry.failure, message: FAILURE_MESSAGE[retry.failure] };
-    const decisions = retry.items.map((item) => ({
-      partition: item.partition,
-      offset: item.offset,
-      record: context.kind.failure(item, error, { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() }),
-    }));
-    await this.#settleInChunks(retry.job, context.options.output.topic, decisions, (chunk) => {
-      context.ledger.decided('ERROR', chunk.length);
-    });
-  }
-
-  async #settleInChunks<T extends SourceCoordinate & { readonly record: OutgoingRecord }>(
-    job: LiveJob,
-    topic: string,
-    records: readonly T[],
-    settled: (chunk: readonly T[]) => void,
-  ): Promise<void> {
-    for (let at = 0; at < records.length; at += CHUNK_ROWS) {
-      const chunk = records.slice(at, at + CHUNK_ROWS);
-      await this.#shard.settle(job, topic, chunk);
-      settled(chunk);
-    }
+    const { context, chunk } = this.#shard;
+    const { job, failure } = retry;
+    const { id, remoteId, type, attempt } = job.record;
+    const error = { code: failure, message: FAILURE_MESSAGE[failure] };
+    const { output, deadLetters } = context.options;
+    const tooLarge = retry.items.filter((item) => chunk.isOversized(item));
+    await chunk.inChunks(
+      retry.items.filter((item) => !chunk.isOversized(item)),
+      (item) => ({
+        partition: item.partition,
+        offset: item.offset,
+        record: context.kind.failure(item, error, { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() }),
+      }),
+      async (decisions) => {
+        await this.#shard.settle(job, output.topic, decisions);
+        context.ledger.decided('ERROR', decisions.length);
+      },
+    );
+    await chunk.inChunks(
+      tooLarge,
+      ({ partition, offset }) => {
+        const at = { partition, offset };
+        return { ...at, record: this.#shard.tooLargeDecision(job, at, 'rewind') };
+      },
+      async (letters) => {
+        await this.#shard.settle(job, deadLetters.topic, letters);
+        context.ledger.deadLettered('too_large', letters.length);
+      },
+    );
   }
 }
 

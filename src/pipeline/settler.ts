@@ -3,7 +3,6 @@
  * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
  */
 
-import { deadLetterOf } from '../core/dead-letter.ts';
 import type { JobFailure } from '../core/failure-policy.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
@@ -84,8 +83,7 @@ class Pass {
           this.#rows++;
           if ('malformed' in row) this.#anomaly('malformed');
           else this.#take(row);
-          if (this.#chunk.length >= this.#shard.chunk.rows || this.#chunkBytes >= context.options.chunk.maxBytes)
-            await this.#flush();
+          if (this.#shard.chunk.isFull(this.#chunk.length, this.#chunkBytes)) await this.#flush();
         }
       }
     } catch (error) {
@@ -143,13 +141,7 @@ class Pass {
     this.#chunkBytes = 0;
     this.#context = undefined;
     if (chunk.length === 0) return;
-    try {
-      await this.#shard.settle(this.#job, context.options.output.topic, chunk);
-    } catch (error) {
-      this.#shard.chunk.failed(chunk, error);
-      throw error;
-    }
-    this.#shard.chunk.succeeded();
+    await this.#shard.settle(this.#job, context.options.output.topic, chunk);
     let errors = 0;
     for (const row of chunk) if (row.status === 'error') errors++;
     context.ledger.decided('SUCCESS', chunk.length - errors);
@@ -163,24 +155,15 @@ class Pass {
 
   /** A decision that the output topic refuses for its size still ends: as a dead letter with its coordinates. */
   async #deadLetterRefused(): Promise<void> {
-    const { context } = this.#shard;
-    const { source, deadLetters, output } = context.options;
-    const message = `the decision is larger than a record of topic ${output.topic} may be: raise its max.message.bytes`;
-    const letters = this.#refused.map((at) => ({
-      ...at,
-      record: deadLetterOf(
-        at,
-        { reason: 'too_large', message },
-        {
-          topic: source.topic,
-          stage: 'settle',
-          replay: this.#job.replayOf(at.partition),
-          maxValueBytes: 0,
-        },
-      ),
-    }));
-    await this.#shard.settle(this.#job, deadLetters.topic, letters);
-    context.ledger.deadLettered('too_large', letters.length);
+    const { context, chunk } = this.#shard;
+    await chunk.inChunks(
+      this.#refused,
+      (at) => ({ ...at, record: this.#shard.tooLargeDecision(this.#job, at, 'settle') }),
+      async (letters) => {
+        await this.#shard.settle(this.#job, context.options.deadLetters.topic, letters);
+        context.ledger.deadLettered('too_large', letters.length);
+      },
+    );
   }
 
   #afterCut(cut: ServiceError): SettleOutcome {

@@ -1,9 +1,10 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
+import { type DeadLetterStage, deadLetterOf } from '../core/dead-letter.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
-import type { ChunkMemory } from './chunk-memory.ts';
+import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
@@ -88,25 +89,29 @@ export class ShardRuntime {
   }
 
   /** Publishes terminal records for part of a job, in one transaction with the job's remainder (I2). */
-  async settle(
-    job: LiveJob,
-    topic: string,
-    records: readonly (SourceCoordinate & { readonly record: OutgoingRecord })[],
-  ): Promise<void> {
+  async settle(job: LiveJob, topic: string, records: readonly TerminalRecord[]): Promise<void> {
     if (records.length === 0) return;
     await this.#publish(topic, records, () => this.state.settle(job, records));
     if (job.left.size === 0) this.jobs.delete(job.record.id);
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
-  async deadLetter(records: readonly (TakenRecord & { readonly record: OutgoingRecord })[]): Promise<void> {
+  async deadLetter(records: readonly (TakenRecord & TerminalRecord)[]): Promise<void> {
     await this.#publish(this.context.options.deadLetters.topic, records, () => {
       this.inHand.poison -= records.length;
       return this.state.deadLetter(records);
     });
   }
 
-  async #publish(topic: string, records: readonly { readonly record: OutgoingRecord }[], take: () => Step): Promise<void> {
+  /** The dead letter instead of a decision that the output topic does not take. */
+  tooLargeDecision(job: LiveJob, at: SourceCoordinate, stage: DeadLetterStage): OutgoingRecord {
+    const { source, output } = this.context.options;
+    const message = `the decision is larger than a record of topic ${output.topic} may be: raise its max.message.bytes`;
+    const about = { topic: source.topic, stage, replay: job.replayOf(at.partition), maxValueBytes: 0 };
+    return deadLetterOf(at, { reason: 'too_large', message }, about);
+  }
+
+  async #publish(topic: string, records: readonly TerminalRecord[], take: () => Step): Promise<void> {
     let taken = false;
     const committed = this.queue.run(() => {
       const step = take();
@@ -123,9 +128,13 @@ export class ShardRuntime {
       await committed;
     } catch (error) {
       // Not in `released`, which the loss of the shard booked: see ShardWorker.#end.
-      if (taken) this.context.ledger.released(records.length);
+      if (taken) {
+        this.context.ledger.released(records.length);
+        this.chunk.failed(records, error);
+      }
       throw error;
     }
+    this.chunk.succeeded();
     this.inHand.committing -= records.length;
   }
 }

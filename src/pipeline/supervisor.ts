@@ -155,7 +155,7 @@ export class Supervisor {
   #slot(shard: number): Slot {
     let slot = this.#slots.get(shard);
     if (slot === undefined) {
-      slot = { worker: undefined, failures: 0, chunk: new ChunkMemory(this.#options.chunk.maxRows), ownedSinceMs: undefined };
+      slot = { worker: undefined, failures: 0, chunk: new ChunkMemory(this.#options.chunk), ownedSinceMs: undefined };
       this.#slots.set(shard, slot);
     }
     return slot;

@@ -91,14 +91,14 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       await world.settle(earlier.close());
     });
 
-    it('refuses what the brokers will never take as rejected, and publishes nothing of it', async () => {
+    it('refuses a record that the brokers will never take as too large, and publishes nothing of it', async () => {
       const producer = world.producers().open(0);
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const attempt = producer.commit({
         journal: [{ key: 'a', value: '1' }],
         outputs: [{ topic: world.topics.output, records: [{ key: 'small', value: 'x' }, huge] }],
       });
-      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'rejected');
+      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
       // The next owner's fence aborts what was left open.
       await world.settle(
         world

@@ -80,7 +80,9 @@ export type TransactionFailure =
   | 'fenced'
   /** Whether it was committed is unknown: only the journal can tell. */
   | 'unknown'
-  /** Certainly not committed, and trying the same again will fail the same way (too large, not authorized). */
+  /** Certainly not committed: a record, or what was sent at once, is larger than its topic takes. */
+  | 'too_large'
+  /** Certainly not committed, and trying the same again will fail the same way (not authorized). */
   | 'rejected'
   /** Certainly not committed: the failure came before the commit was asked for. */
   | 'aborted';

@@ -174,6 +174,7 @@ function failureOf(error: unknown): TransactionFailure {
     case 'INVALID_TXN_STATE':
       return 'fenced';
     case 'MESSAGE_TOO_LARGE':
+      return 'too_large';
     case 'INVALID_RECORD':
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'rejected';

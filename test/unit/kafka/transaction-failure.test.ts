@@ -17,7 +17,8 @@ describe('failure of a transaction', () => {
     ['INVALID_TXN_STATE', 'fenced', 'fenced'],
     ['OUT_OF_ORDER_SEQUENCE_NUMBER', 'fenced', 'fenced'],
     ['UNKNOWN_PRODUCER_ID', 'fenced', 'fenced'],
-    ['MESSAGE_TOO_LARGE', 'rejected', 'unknown'],
+    ['MESSAGE_TOO_LARGE', 'too_large', 'unknown'],
+    ['RECORD_LIST_TOO_LARGE', 'too_large', 'unknown'],
     ['TOPIC_AUTHORIZATION_FAILED', 'rejected', 'unknown'],
     ['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'rejected', 'rejected'],
     ['NOT_COORDINATOR_FOR_GROUP', 'aborted', 'unknown'],
@@ -37,7 +38,7 @@ describe('failure of a transaction', () => {
     const wrapped = new Error('retries exceeded', { cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }) });
     assert.equal(classify(wrapped, 'committing'), 'fenced');
     const several = Object.assign(new Error('some'), { errors: [failed('MESSAGE_TOO_LARGE')] });
-    assert.equal(classify(several, 'sending'), 'rejected');
+    assert.equal(classify(several, 'sending'), 'too_large');
   });
 
   it('knows PRODUCER_FENCED, which is missing in the table of kafkajs', () => {

@@ -6,33 +6,67 @@ import { ChunkMemory } from '../../../src/pipeline/chunk-memory.ts';
 const records = (count: number) => Array.from({ length: count }, (_, offset) => ({ partition: 2, offset }));
 const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
 
+const limited = (maxRows: number) => new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
+
+/** How many records make a chunk full now. */
+function rowsOf(chunk: ChunkMemory): number {
+  let rows = 1;
+  while (!chunk.isFull(rows, 0)) rows++;
+  return rows;
+}
+
 test('a failed transaction halves the next ones, down to a single record; each success doubles them up to the maximum', () => {
-  const chunk = new ChunkMemory(100);
-  const sizes: number[] = [chunk.rows];
+  const chunk = limited(100);
+  const sizes: number[] = [rowsOf(chunk)];
   for (const size of [100, 50, 25, 12, 6, 3, 1, 1]) {
     chunk.failed(records(size), failure('fenced'));
-    sizes.push(chunk.rows);
+    sizes.push(rowsOf(chunk));
   }
   assert.deepEqual(sizes, [100, 50, 25, 12, 6, 3, 1, 1, 1]);
   for (let n = 0; n < 8; n++) chunk.succeeded();
-  assert.equal(chunk.rows, 100);
+  assert.equal(rowsOf(chunk), 100);
 });
 
 test('a transaction smaller than the limit that fails is halved too', () => {
-  const chunk = new ChunkMemory(1000);
+  const chunk = limited(1000);
   chunk.failed(records(10), failure('fenced'));
-  assert.equal(chunk.rows, 5);
+  assert.equal(rowsOf(chunk), 5);
 });
 
-test('only a record that Kafka refused alone, for good, counts as too large', () => {
-  const chunk = new ChunkMemory(10);
+test('chunks are bounded by rows and by bytes of key, value and headers; what was learnt meanwhile counts', async () => {
+  const chunk = new ChunkMemory({ maxRows: 4, maxBytes: 100 });
+  const sized = (offset: number, bytes: number) => ({
+    partition: 0,
+    offset,
+    record: { key: Buffer.alloc(1), value: 'v'.repeat(bytes - 4), headers: { a: 'x', b: ['y', Buffer.alloc(1)] } },
+  });
+  const bytes = [10, 10, 10, 10, 99, 10, 100, 10, 10, 10, 10];
+  const sizes: number[] = [];
+  await chunk.inChunks(
+    bytes,
+    (size) => sized(sizes.length, size),
+    async (rows) => {
+      sizes.push(rows.length);
+      if (sizes.length === 3) chunk.failed(rows, failure('fenced'));
+    },
+  );
+  assert.deepEqual(sizes, [4, 2, 1, 1, 1, 1, 1]);
+  await chunk.inChunks(
+    [],
+    () => sized(0, 4),
+    async () => assert.fail('nothing to publish'),
+  );
+});
+
+test('only a record that Kafka refused alone, for its size, counts as too large', () => {
+  const chunk = limited(10);
   const [one] = records(1);
   assert.ok(one);
-  for (const kind of ['fenced', 'unknown', 'aborted'] as const) chunk.failed([one], failure(kind));
-  chunk.failed([one], new Error('rejected'));
-  chunk.failed(records(2), failure('rejected'));
+  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const) chunk.failed([one], failure(kind));
+  chunk.failed([one], new Error('too_large'));
+  chunk.failed(records(2), failure('too_large'));
   assert.equal(chunk.isOversized(one), false);
-  chunk.failed([one], failure('rejected'));
+  chunk.failed([one], failure('too_large'));
   assert.equal(chunk.isOversized(one), true);
   assert.equal(chunk.isOversized({ partition: 2, offset: 1 }), false);
   assert.equal(chunk.isOversized({ partition: 0, offset: 0 }), false);

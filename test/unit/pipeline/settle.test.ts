@@ -1,7 +1,6 @@
 /** DESIGN 3 'Settle' and 'Track', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import type { CommitAttempt } from '../../support/memory/kafka.ts';
@@ -324,32 +323,4 @@ test('a transaction of decisions that failed makes the next owner in this proces
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(sizes, [800, 400, 800, 800]);
-});
-
-test('a decision that Kafka refuses for its size is found alone and ends as a dead letter; the others are published', async () => {
-  const world = oneBatch(6, (rows) => rows, {
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        results: async function* (status, signal) {
-          for await (const rows of ports.kind.results(status, signal)) {
-            yield rows.map((row) =>
-              'malformed' in row || row.offset !== 4
-                ? row
-                : { ...row, render: (job: JobContext) => ({ ...row.render(job), value: 'x'.repeat(2_000_000) }) },
-            );
-          }
-        },
-      }),
-    }),
-  });
-  await world.untilSettled(5 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(offsetsBy(world, 1), [0, 1, 2, 3, 5]);
-  const [letter] = world.published('dead');
-  assert.deepEqual(
-    ['dead-letter-offset', 'dead-letter-reason', 'dead-letter-stage'].map((name) => String(letter?.headers[name])),
-    ['4', 'too_large', 'settle'],
-  );
-  assert.equal(world.service.batches.size, 1);
 });

@@ -67,7 +67,7 @@ test('a turn with nothing to do commits nothing and counts nothing', async () =>
   assert.deepEqual([keys(), metrics.counter('transactions_total'), queue.lastCommitMs], [[], 0, before]);
 });
 
-for (const failure of ['fenced', 'unknown', 'rejected', 'aborted'] as const) {
+for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
   test(`a transaction that ends ${failure} ends the queue: nothing after it is built, its owner is told once`, async () => {
     const { queue, pending, failures, keys, metrics } = world();
     const error = new TransactionError(failure, 'no');

@@ -1,0 +1,115 @@
+/** Terminal records that Kafka does not take for their size still end their source records (DESIGN 3 'Settle'), over the engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelinePorts } from '../../../src/pipeline/context.ts';
+import { changed } from '../../support/engine/changed.ts';
+import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { sourceValue } from '../../support/memory/scripted-kind.ts';
+
+const MINUTE = 60_000;
+/** Beyond what a record of the topics in memory may be. */
+const HUGE = 'x'.repeat(2_000_000);
+
+function sixRecords(settings: WorldSettings): World {
+  const world = new World({
+    partitions: 1,
+    ...settings,
+    options: { batch: { maxRows: 6, maxAgeMs: 2_000 }, ...settings.options },
+  });
+  world.start();
+  for (let n = 0; n < 6; n++) world.event(0);
+  return world;
+}
+
+const withResults = (offset: number) => (ports: PipelinePorts) => ({
+  ...ports,
+  kind: changed(ports.kind, {
+    results: async function* (status, signal) {
+      for await (const rows of ports.kind.results(status, signal)) {
+        yield rows.map((row) =>
+          'malformed' in row || row.offset !== offset ? row : { ...row, render: (job) => ({ ...row.render(job), value: HUGE }) },
+        );
+      }
+    },
+  }),
+});
+
+/** What the only dead letter says. */
+function letterOf(world: World): (string | undefined)[] {
+  const [letter, ...more] = world.published('dead');
+  assert.deepEqual(more, []);
+  return ['offset', 'reason', 'stage'].map((name) => letter?.headers[`dead-letter-${name}`]?.toString());
+}
+
+const decided = (world: World) =>
+  world
+    .decisions()
+    .map(({ offset }) => offset)
+    .sort();
+
+test('a decision that Kafka refuses for its size is found alone and ends as a dead letter; the others are published', async () => {
+  const world = sixRecords({ wrap: withResults(4) });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [decided(world), letterOf(world)],
+    [
+      [0, 1, 2, 3, 5],
+      ['4', 'too_large', 'settle'],
+    ],
+  );
+  assert.equal(world.service.batches.size, 1);
+});
+
+test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
+  const world = sixRecords({
+    service: { review: () => ({ state: 'failed' }) },
+    options: { review: { typePauseMs: 1000 }, retry: { attempts: 1 } },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        failure: (item, error, job) => {
+          const record = ports.kind.failure(item, error, job);
+          return item.offset === 1 ? { ...record, value: HUGE } : record;
+        },
+      }),
+    }),
+  });
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [decided(world), letterOf(world)],
+    [
+      [0, 2, 3, 4, 5],
+      ['1', 'too_large', 'rewind'],
+    ],
+  );
+  const { metrics } = world.instances[0] as (typeof world.instances)[number];
+  assert.equal(metrics.counter('dead_lettered_total', { reason: 'too_large' }), 1);
+});
+
+test('the dead letter of a record that no longer decodes, with headers larger than the topic takes, is left with coordinates', async () => {
+  let reading = true;
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (record, replay, again) =>
+          !reading && record.offset === 0
+            ? { poison: { reason: 'bad_metadata', message: 'does not decode any more' } }
+            : ports.kind.decode(record, replay, again),
+      }),
+    }),
+  });
+  world.start();
+  world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(969_900) }), { headers: { trace: 't'.repeat(78_400) } });
+  world.event(0);
+  await world.clock.runUntil(() => world.service.batches.size === 1, MINUTE);
+  reading = false;
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([decided(world), letterOf(world)], [[1], ['0', 'bad_metadata', 'rewind']]);
+  assert.equal(world.published('dead')[0]?.headers.trace, undefined);
+});
