@@ -3,8 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, type KafkaConnection } from '../kafka/index.ts';
+import type { PipelinePorts } from '../pipeline/context.ts';
 import { RefusedError } from '../pipeline/errors.ts';
 import { MemoryBudget } from '../pipeline/memory-budget.ts';
+import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
 import { reviewKind } from '../review/index.ts';
 import { ContentReviewClient } from '../service/client.ts';
@@ -19,6 +21,12 @@ import { VERSION } from './version.ts';
 /** How a run ended; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
+/** What the engine of one pipeline runs on. */
+export interface EngineParts {
+  readonly ports: PipelinePorts;
+  readonly options: PipelineOptions;
+}
+
 /**
  * V8 lets garbage grow to several times what is alive before it collects. The memory budget is a promise about the whole
  * process, so the heap may grow by four fifths instead (docs/adr/0005).
@@ -30,8 +38,13 @@ const CLOSING_MS = 750;
 
 /**
  * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.
+ * @param around may put something between the engine and the outside: a build for tests does.
  */
-export async function runConnector(config: Config, interrupted: Promise<unknown>): Promise<RunOutcome> {
+export async function runConnector(
+  config: Config,
+  interrupted: Promise<unknown>,
+  around: (engine: EngineParts) => EngineParts = (engine) => engine,
+): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
   const logger = createLogger({ level: config.log.level });
   const metrics = new PromMetrics({ version: VERSION });
@@ -43,7 +56,7 @@ export async function runConnector(config: Config, interrupted: Promise<unknown>
   const service = serviceClient(config, metrics);
   const refused = Promise.withResolvers<Error>();
   const supervisors = config.pipelines.map((pipeline) =>
-    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, onRefused: refused.resolve }),
+    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, onRefused: refused.resolve }),
   );
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
@@ -92,6 +105,7 @@ function serviceClient(config: Config, metrics: PromMetrics): ContentReviewClien
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
       },
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
+      limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },
   });
@@ -106,6 +120,7 @@ function supervise(parts: {
   metrics: PromMetrics;
   health: Health;
   budget: MemoryBudget;
+  around: (engine: EngineParts) => EngineParts;
   onRefused: (error: Error) => void;
 }): Supervisor {
   const { config, pipeline, kafka, service, metrics, health, budget } = parts;
@@ -129,8 +144,8 @@ function supervise(parts: {
     },
     service,
   );
-  return new Supervisor(
-    {
+  const { ports, options } = parts.around({
+    ports: {
       group: kafka.group({
         ...topics,
         sessionTimeoutMs: tuning.sessionTimeoutMs,
@@ -149,10 +164,9 @@ function supervise(parts: {
       logger,
       health,
     },
-    enginePipeline(config, pipeline),
-    budget,
-    parts.onRefused,
-  );
+    options: enginePipeline(config, pipeline),
+  });
+  return new Supervisor(ports, options, budget, parts.onRefused);
 }
 
 /** Within the configured time, whatever hangs. */
