@@ -59,7 +59,8 @@ export class Tracker {
           const outcome = await this.#settle(job, status, downloads);
           if (outcome === 'done') return;
           if (outcome !== 'again') return this.#fail(job, outcome);
-          if (job.left.size < left) downloads = 0;
+          // The download that settled something is the first of the next count.
+          if (job.left.size < left) downloads = 1;
           break;
         }
         case 'failed':
