@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import type { ServiceError } from '../core/service-error.ts';
 import { abortable } from './abortable.ts';
+import { AdaptiveLimit } from './adaptive-limit.ts';
 import { apiProblem } from './api-problem.ts';
 import { CONTENT_TYPES } from './contract.ts';
 import { errorText, exchange, isSuccess } from './exchange.ts';
@@ -33,6 +34,7 @@ export class Api {
   readonly #baseUrl: string;
   readonly #apiKey: () => Promise<string>;
   readonly #permits: Permits;
+  readonly #limit: AdaptiveLimit;
 
   /** @throws TypeError when baseUrl is no http(s) address, or holds credentials, a query or a fragment. */
   constructor(context: ServiceContext, pool: HttpPool, baseUrl: string, apiKey: () => Promise<string>) {
@@ -40,14 +42,28 @@ export class Api {
     this.#pool = pool;
     this.#baseUrl = checkedBaseUrl(baseUrl);
     this.#apiKey = apiKey;
-    this.#permits = new Permits(context.settings.maxConcurrentRequests);
+    const { maxConcurrentRequests: max, limitWindowMs: windowMs } = context.settings;
+    const permits = new Permits(max);
+    this.#permits = permits;
+    this.#limit = new AdaptiveLimit({
+      max,
+      windowMs,
+      clock: context.clock,
+      onChange: (limit) => {
+        permits.resize(limit);
+        context.observer.limit('api', limit);
+      },
+    });
   }
 
   /** @throws ServiceError, or the signal's reason. */
   call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
     return withRetry(this.#context, call.operation, signal, () =>
-      this.#permits.run(signal, () => this.#attempt(call, url, signal)),
+      this.#permits.run(signal, async () => {
+        const startedMs = this.#context.clock.now();
+        return this.#limit.learn(await this.#attempt(call, url, signal), startedMs);
+      }),
     );
   }
 

@@ -1,3 +1,6 @@
+/** Hosts that are loaded apart: base_url, and whatever is behind presigned addresses. */
+export type ServiceTarget = 'api' | 'storage';
+
 /** What the client tells about its traffic, for metrics. Called synchronously; must not throw. No argument is a secret (I6). */
 export interface ServiceObserver {
   /**
@@ -7,8 +10,10 @@ export interface ServiceObserver {
   request(operation: string, code: string, seconds: number): void;
   /** A failed exchange is about to be tried again; `reason` as `code` above. */
   retry(operation: string, reason: string): void;
+  /** How much may go on at once at `target`, now that its answers have changed that. */
+  limit(target: ServiceTarget, limit: number): void;
   /** A create may have made something that nobody knows the id of. It has no upload, so it costs nothing (DESIGN 4). */
   orphanPossible(): void;
 }
 
-export const SILENT_OBSERVER: ServiceObserver = { request() {}, retry() {}, orphanPossible() {} };
+export const SILENT_OBSERVER: ServiceObserver = { request() {}, retry() {}, limit() {}, orphanPossible() {} };

@@ -26,10 +26,12 @@ export type AllowUrl = (url: URL) => boolean | Promise<boolean>;
 
 export interface ServiceClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
-  /** Calls to base_url under way at once. */
+  /** Calls to base_url under way at once, at most: overload lowers it for a while. */
   readonly maxConcurrentRequests: number;
-  /** Uploads under way at once, and as many downloads: neither can starve the other. */
+  /** Uploads under way at once, and as many downloads, at most: neither can starve the other. */
   readonly maxConcurrentTransfers: number;
+  /** See AdaptiveLimitOptions.windowMs. */
+  readonly limitWindowMs: number;
   /** An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
@@ -43,6 +45,7 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   retry: { maxRetries: 5, maxElapsedMs: 60_000, baseMs: 250, capMs: 15_000 },
   maxConcurrentRequests: 16,
   maxConcurrentTransfers: 8,
+  limitWindowMs: 1_000,
   minUploadBytesPerSecond: 64 * 1024,
   maxDecompressionRatio: 200,
 };

@@ -8,6 +8,11 @@ export class Permits {
     this.#limit = pLimit(concurrency);
   }
 
+  /** From now on this many run at once; what runs already goes on. */
+  resize(concurrency: number): void {
+    this.#limit.concurrency = concurrency;
+  }
+
   /**
    * Resolves with the permit's release when it is this caller's turn. The release is repeatable.
    * @throws the signal's reason when aborted while waiting.

@@ -25,6 +25,8 @@ const KNOWN_CODES = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
+const PASSING_CODES = new Set(['RequestTimeout', 'SlowDown', 'ServerBusy', 'ServiceUnavailable', 'TooManyRequests']);
+
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): Problem {
   const { status } = answer;
   const said = element(xml, 'Code');
@@ -42,8 +44,8 @@ function meaning(status: number, code: string | undefined, message: string | und
   // An expired address and a wrong signature are both 403: the XML tells them apart.
   if (code === 'ExpiredToken' || (status === 403 && /request has expired/i.test(message ?? ''))) return { failure: 'expired' };
   if (code === 'EntityTooLarge' || code === 'RequestBodyTooLarge') return { failure: 'too_large' };
-  // A 400 of S3 for an upload that came too slowly.
-  if (code === 'RequestTimeout') return { failure: 'unavailable' };
+  // A 400 of S3 for an upload that came too slowly; words of overload, whatever the status beside them.
+  if (code !== undefined && PASSING_CODES.has(code)) return { failure: 'unavailable' };
   const failure = failureOfStatus(status);
   if (failure !== 'unauthorized') return { failure };
   return {

@@ -3,6 +3,7 @@
  * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS).
  */
 import { abortable } from './abortable.ts';
+import { AdaptiveLimit } from './adaptive-limit.ts';
 import { decoderOf, gunzip } from './decompression.ts';
 import { errorText, exchange, isSuccess, networkProblem } from './exchange.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
@@ -35,13 +36,27 @@ export class Transfer {
   readonly #allowUrl: AllowUrl;
   readonly #uploads: Permits;
   readonly #downloads: Permits;
+  readonly #limit: AdaptiveLimit;
 
   constructor(context: ServiceContext, pool: HttpPool, allowUrl: AllowUrl) {
     this.#context = context;
     this.#pool = pool;
     this.#allowUrl = allowUrl;
-    this.#uploads = new Permits(context.settings.maxConcurrentTransfers);
-    this.#downloads = new Permits(context.settings.maxConcurrentTransfers);
+    const { maxConcurrentTransfers: max, limitWindowMs: windowMs } = context.settings;
+    const uploads = new Permits(max);
+    const downloads = new Permits(max);
+    this.#uploads = uploads;
+    this.#downloads = downloads;
+    this.#limit = new AdaptiveLimit({
+      max,
+      windowMs,
+      clock: context.clock,
+      onChange: (limit) => {
+        uploads.resize(limit);
+        downloads.resize(limit);
+        context.observer.limit('storage', limit);
+      },
+    });
   }
 
   /**
@@ -91,6 +106,7 @@ export class Transfer {
         if (signal.aborted) throw signal.reason;
         const failure = error instanceof NetworkError ? error : networkError(error, 'body');
         if (!(failure instanceof NetworkError)) throw failure;
+        if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
         this.#context.observer.request(operation, failure.failure, (this.#context.clock.now() - startedMs) / 1000);
         throw serviceError(operation, address, bodyProblem(failure, answer.status));
       }
@@ -109,8 +125,18 @@ export class Transfer {
     }
   }
 
-  /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
   async #follow(operation: string, request: Omit<HttpRequest, 'url'>, first: URL, signal: AbortSignal): Promise<Attempt<Opened>> {
+    const startedMs = this.#context.clock.now();
+    return this.#limit.learn(await this.#redirected(operation, request, first, signal), startedMs);
+  }
+
+  /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
+  async #redirected(
+    operation: string,
+    request: Omit<HttpRequest, 'url'>,
+    first: URL,
+    signal: AbortSignal,
+  ): Promise<Attempt<Opened>> {
     let url = first;
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);

@@ -21,6 +21,7 @@ export const LABELS = {
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, …',
   outcome: 'How it ended: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
+  target: 'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
   code: 'HTTP status, or the kind of failure when there was no answer.',
   stage: 'Stage of a batch: buffer, create, journal, upload, review, download, settle.',
   state: 'State of a batch, or of a loop (running, waiting, stuck).',
@@ -159,6 +160,11 @@ export const METRICS = {
     help: 'Duration of one request, body included, retries apart.',
     labels: ['operation'],
     buckets: REQUEST_SECONDS,
+  },
+  http_concurrency_limit: {
+    kind: 'gauge',
+    help: 'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back to what is configured.',
+    labels: ['target'],
   },
 
   // ── The process ──────────────────────────────────────────────────────────────────────────────────────────────────

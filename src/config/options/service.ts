@@ -40,10 +40,13 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
         }),
       },
     ),
-    concurrency: group('How much goes on at once, over all pipelines.', {
-      requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
-      transfers: integer({ help: 'Uploads, and as many downloads.', fallback: 4, min: 1, max: 1_000 }),
-    }),
+    concurrency: group(
+      'How much goes on at once, over all pipelines, at most: 429, 503 and timeouts halve it, success lets it grow back.',
+      {
+        requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
+        transfers: integer({ help: 'Uploads, and as many downloads.', fallback: 4, min: 1, max: 1_000 }),
+      },
+    ),
   });
 }
 

@@ -79,10 +79,12 @@ test('a file that stops coming ends with the body timeout, as unavailable', asyn
 test('a reader that takes its time is not taken for a silent server', async (t) => {
   const body = randomBytes(3_000_000);
   const server = await httpServer(t, (response) => response.end(body));
+  const silent = await rawServer(t, answering('content-length: 1000', CSV, 'wait'));
   const { client } = clientFor(t, 'http://api.invalid', { bodyTimeoutMs: 100 });
   let bytes = 0;
   for await (const chunk of client.download(server.url, NEVER)) {
-    if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 1200));
+    // By the time that a truly silent server is given up, so would this one have been.
+    if (bytes === 0) await assert.rejects(collect(client.download(silent.url, NEVER)), { message: /stopped in the middle/ });
     bytes += chunk.length;
   }
   assert.equal(bytes, body.length);

@@ -45,6 +45,7 @@ export function constantRandom(value: number): { next(): number } {
 export class RecordingObserver implements ServiceObserver {
   readonly requests: string[] = [];
   readonly retries: string[] = [];
+  readonly limits: string[] = [];
   orphans = 0;
 
   request(operation: string, code: string, seconds: number): void {
@@ -54,6 +55,10 @@ export class RecordingObserver implements ServiceObserver {
 
   retry(operation: string, reason: string): void {
     this.retries.push(`${operation} ${reason}`);
+  }
+
+  limit(target: string, limit: number): void {
+    this.limits.push(`${target} ${limit}`);
   }
 
   orphanPossible(): void {
