@@ -4,18 +4,19 @@ import { countsOf } from './batches/batch-store.ts';
 import type { FaultInput } from './faults/schema.ts';
 import type { FaultScript } from './faults/script.ts';
 import { type Answer, apiError, jsonAnswer, Refusal } from './http/answer.ts';
-import type { Authorize } from './http/bearer.ts';
+import type { ApiKeys, Authorize } from './http/bearer.ts';
 import { type Exchange, type RouteGroup, readJson, requireMethod } from './http/exchange.ts';
 import { InvalidSandboxInput } from './policy/invalid.ts';
 
 export interface ControlRouteParts {
   readonly store: BatchStore;
   readonly faults: FaultScript;
+  readonly apiKeys: ApiKeys;
   readonly authorize: Authorize;
 }
 
 /** Open to callers on the same machine; from elsewhere they need an API key. Health is open to all. */
-export function controlRoutes({ store, faults, authorize }: ControlRouteParts): RouteGroup {
+export function controlRoutes({ store, faults, apiKeys, authorize }: ControlRouteParts): RouteGroup {
   return {
     prefix: '/sandbox',
     async handle(exchange) {
@@ -31,6 +32,9 @@ export function controlRoutes({ store, faults, authorize }: ControlRouteParts): 
         case '/sandbox/faults':
           requireMethod(exchange, 'GET', 'PUT', 'POST');
           return scriptAnswer(exchange, faults);
+        case '/sandbox/keys':
+          requireMethod(exchange, 'PUT');
+          return keysAnswer(exchange, apiKeys);
         default:
           throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
       }
@@ -50,6 +54,17 @@ async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<An
     }
   }
   return jsonAnswer(200, { faults: script.entries() });
+}
+
+async function keysAnswer(exchange: Exchange, apiKeys: ApiKeys): Promise<Answer> {
+  const keys = await readJson(exchange);
+  if (!Array.isArray(keys) || keys.length === 0 || !keys.every((key) => typeof key === 'string' && /^\S+$/.test(key))) {
+    throw new Refusal(
+      apiError(400, 'bad_request', 'the body must be a JSON list of at least one key, each a text without spaces'),
+    );
+  }
+  apiKeys.replace(keys);
+  return jsonAnswer(200, { keys: keys.length });
 }
 
 export interface BatchSummary {

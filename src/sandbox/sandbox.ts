@@ -11,7 +11,7 @@ import { Lifecycle } from './batches/lifecycle.ts';
 import { type SandboxClock, systemClock } from './clock.ts';
 import { type BatchSummary, controlRoutes, summaryOf } from './control-routes.ts';
 import { FaultScript } from './faults/script.ts';
-import { bearerAuth } from './http/bearer.ts';
+import { ApiKeys, bearerAuth } from './http/bearer.ts';
 import { sandboxServer } from './http/server.ts';
 import { type PolicyInput, parsePolicy } from './policy/schema.ts';
 import { ObjectStore } from './storage/object-store.ts';
@@ -39,6 +39,8 @@ export interface Sandbox {
   readonly port: number;
   /** The fault script, to be read and changed while running. It does not outlive the process. */
   readonly faults: FaultScript;
+  /** The keys in force, to be changed while running. */
+  readonly apiKeys: ApiKeys;
   /** What GET /sandbox/batches lists. */
   batches(): BatchSummary[];
   /** Cuts every connection and frees everything. Repeatable. */
@@ -65,7 +67,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   // Kept with the data: addresses handed out before a restart stay good.
   const secret = store.setting('signing-secret', () => randomBytes(32).toString('base64url'));
   const faults = new FaultScript(policy.faults);
-  const authorize = bearerAuth(options.apiKeys);
+  const apiKeys = new ApiKeys(options.apiKeys);
+  const authorize = bearerAuth(apiKeys);
   const closing = new AbortController();
   const lifecycle = new Lifecycle({ store, uploads, results, policy, faults, clock, onError });
 
@@ -78,7 +81,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     routes: [
       batchRoutes({ store, policy, clock, authorize, secret }),
       storageRoutes({ ...around, store, uploads, results, secret, maxUploadBytes, onUploaded }),
-      controlRoutes({ store, faults, authorize }),
+      controlRoutes({ store, faults, apiKeys, authorize }),
     ],
     faults,
     fallbackOrigin: () => baseUrl,
@@ -110,6 +113,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     baseUrl,
     port,
     faults,
+    apiKeys,
     batches: () => store.all().map(summaryOf),
     stop: () => {
       stopped ??= stop();

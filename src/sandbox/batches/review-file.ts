@@ -13,7 +13,7 @@ import type { Draft } from '../storage/object-store.ts';
 import { type ResultLayout, resultLayout } from './result-layout.ts';
 import { RowMangler } from './row-mangler.ts';
 
-/** The upload is not what the interface asks for: the batch goes to ERROR. */
+/** The upload is not what the interface asks for, or a rule does not let it be reviewed: the batch goes to ERROR. */
 export class InvalidUpload extends Error {
   override readonly name = 'InvalidUpload';
 }
@@ -129,6 +129,7 @@ class Review implements ReviewCounts {
   #results(rows: string[][], { judge, layout, mangler }: OpenFile): string {
     const results = rows.map((cells) => {
       const verdict = judge(cells);
+      if (verdict.failsBatch) throw new InvalidUpload('a rule of the policy fails every batch with a row like one of these');
       if (verdict.status === 'ERROR') this.errorRows += 1;
       return layout.row(cells, verdict);
     });

@@ -11,6 +11,8 @@ export interface Verdict {
   readonly result: string;
   /** JSON text of a list of labels (service-interface.md 2.6), empty when the status is ERROR. */
   readonly labels: string;
+  /** The batch that holds this row cannot be reviewed. */
+  readonly failsBatch?: true;
 }
 
 /** Judges one row, given as its cells in the order of the header. */
@@ -19,6 +21,7 @@ export type Judge = (cells: readonly string[]) => Verdict;
 type Test = (cells: readonly string[]) => boolean;
 
 const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
+const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 
 /** A judge for files of one content type with this header: rules for other types drop out, columns are found once. */
 export function judgeFor(policy: ReviewPolicy, type: string, header: readonly string[], contentColumn: number): Judge {
@@ -33,6 +36,7 @@ export function judgeFor(policy: ReviewPolicy, type: string, header: readonly st
     let labels = '';
     for (const rule of rules) {
       const applied = rule.test(cells);
+      if (applied && rule.failsBatch) return BATCH_ERROR;
       if (applied && rule.error && decided === undefined) return ROW_ERROR;
       if (applied) {
         score += rule.score;

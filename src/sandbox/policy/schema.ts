@@ -33,6 +33,8 @@ const rule = z.strictObject({
   score: z.number().default(0),
   result: text.optional(),
   error: z.boolean().default(false),
+  /** The whole batch that holds such a row ends in ERROR. */
+  failsBatch: z.boolean().default(false),
 });
 
 const service = z.strictObject({

@@ -204,3 +204,26 @@ test('a sandbox without API keys, or on a port in use, refuses to start', async 
   const { sandbox } = await sandboxFor(t);
   await assert.rejects(sandboxFor(t, { port: sandbox.port }), /cannot listen on 127\.0\.0\.1:\d+ .*choose another --port/);
 });
+
+test('3.1 a rule with failsBatch sends every batch that holds a matching row to ERROR, and no other', async (t) => {
+  const rules: PolicyInput = { review: { rules: [{ when: { contains: 'poison' }, failsBatch: true }] } };
+  const { sandbox, caller } = await sandboxFor(t, { policy: rules });
+  await caller.reviewed('Content\nfine\npoison\nfine too\n', 'comment', 'ERROR');
+  await caller.reviewed('Content\nfine\nfine too\n');
+  assert.deepEqual(
+    sandbox.batches().map(({ problem }) => problem !== null),
+    [true, false],
+  );
+});
+
+test('5 keys may be replaced while it runs: the old one is refused from then on', async (t) => {
+  const { caller } = await sandboxFor(t);
+  assert.equal((await caller.post({ type: 'comment' })).status, 200);
+  for (const wrong of [[], 'key', [''], ['two words']]) {
+    assert.equal((await caller.control('PUT', '/sandbox/keys', wrong)).status, 400);
+  }
+  assert.equal((await caller.control('PUT', '/sandbox/keys', ['new-key'])).status, 200);
+  assert.equal((await caller.post({ type: 'comment' })).status, 401);
+  const renewed = { authorization: 'Bearer new-key', 'content-type': 'application/json' };
+  assert.equal((await caller.post({ type: 'comment' }, renewed)).status, 200);
+});
