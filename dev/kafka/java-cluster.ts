@@ -40,7 +40,7 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
   const count = options.brokers ?? 1;
   for (let choice = 1; ; choice++) {
     const directory = await keepDirectory(path.join(tmpdir(), `local-kafka-${randomUUID()}`));
-    const cluster = new JavaCluster(kafka, options, directory, await chooseNodes(count, options.port));
+    const cluster = new JavaCluster(kafka, options, directory, await chooseNodes(count, options));
     try {
       await cluster.start();
       return cluster;
@@ -56,23 +56,28 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
   }
 }
 
-async function chooseNodes(count: number, firstPort: number | undefined): Promise<Node[]> {
-  const ports = await freePorts(count * 2);
+async function chooseNodes(count: number, { port: firstPort, proxyPorts }: KafkaOptions): Promise<Node[]> {
+  const ports = await freePorts(count * 3);
   if (firstPort !== undefined) {
     for (let index = 0; index < count; index++) {
       if (!(await isFree(firstPort + index))) throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
       ports[index] = firstPort + index;
     }
   }
-  return Array.from({ length: count }, (_, index) => ({
-    id: index + 1,
-    port: ports[index] as number,
-    controllerPort: ports[count + index] as number,
-  }));
+  return Array.from({ length: count }, (_, index) => {
+    const advertised = proxyPorts?.[index];
+    return {
+      id: index + 1,
+      port: ports[index] as number,
+      controllerPort: ports[count + index] as number,
+      ...(advertised === undefined ? {} : { proxied: { port: ports[2 * count + index] as number, advertised } }),
+    };
+  });
 }
 
 class JavaCluster implements LocalKafka {
   readonly brokers: string[];
+  readonly behind: readonly number[];
   readonly dataDir: string;
   readonly description: string;
   readonly #kafka: JavaKafka;
@@ -88,6 +93,7 @@ class JavaCluster implements LocalKafka {
     this.#directory = directory;
     this.dataDir = directory.path;
     this.brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    this.behind = nodes.flatMap(({ proxied }) => proxied?.port ?? []);
     this.description = `Apache Kafka on Java (${nodes.length} ${nodes.length === 1 ? 'broker' : 'brokers'})`;
     this.#brokers = nodes.map((node) => {
       const home = path.join(directory.path, `broker-${node.id}`);

@@ -5,6 +5,11 @@ export interface KafkaOptions {
   readonly brokers?: 1 | 3;
   /** Port of the first broker; the others follow it. Default: free ones. */
   readonly port?: number;
+  /**
+   * Ports on this machine, one for each broker, that stand for the brokers (a proxy's): each broker then has a second listener,
+   * whose clients are told these ports. See `LocalKafka.behind`.
+   */
+  readonly proxyPorts?: readonly number[];
   /** Broker settings by Kafka's names, over those of server-properties.ts. */
   readonly properties?: Readonly<Record<string, string>>;
   /** Told what is being done, one short sentence at a time. */
@@ -16,6 +21,8 @@ export interface KafkaOptions {
 export interface LocalKafka {
   /** `host:port` of every broker. */
   readonly brokers: string[];
+  /** With `proxyPorts`: port of each broker's second listener, where a proxy sends what it takes. Else empty. */
+  readonly behind?: readonly number[];
   /** How it runs, in words: for messages. */
   readonly description: string;
   /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */

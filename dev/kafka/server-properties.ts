@@ -5,6 +5,8 @@ export interface Node {
   readonly id: number;
   readonly port: number;
   readonly controllerPort: number;
+  /** A second listener, and the port that its clients are told instead. */
+  readonly proxied?: { readonly port: number; readonly advertised: number };
 }
 
 /** Internal topics have this many partitions: the default of 50 costs files and start time, and proves nothing more. */
@@ -18,13 +20,14 @@ export function serverProperties(
 ): Record<string, string> {
   const replication = String(cluster.length);
   const inSync = cluster.length === 1 ? '1' : '2';
+  const proxied = (port: number | undefined) => (port === undefined ? '' : `,PROXIED://127.0.0.1:${port}`);
   return {
     'process.roles': 'broker,controller',
     'node.id': String(node.id),
     'controller.quorum.voters': cluster.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
-    listeners: `PLAINTEXT://${places.bindHost}:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    listeners: `PLAINTEXT://${places.bindHost}:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}${proxied(node.proxied?.port)}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}${proxied(node.proxied?.advertised)}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': places.dataDir,

@@ -92,6 +92,7 @@ const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: Re
   ['another event id', { decisions: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
   ['a header too many', { decisions: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
   ['a changed dead letter', { deadLetters: [letter('y')] }, /dead letter with the wrong value/],
+  ['another event id of a dead letter', { deadLetters: [letter('x', { 'event-id': 'content-2-8#1' })] }, /wrong event id/],
   ['a header of a dead letter lost', { deadLetters: [letter('x', { internal: 'j' })] }, /dead letter with the wrong headers/],
   ['a live job', { journal: kept.journal.slice(0, 3) }, /^job\/a\/left: is still live/],
   ['a group that is behind', { group: [{ partition: 2, committed: 8, end: 9 }] }, /^partition 2 \(8 of 9\)/],

@@ -26,11 +26,16 @@ export async function setFaults(stack: Stack, faults: readonly FaultInput[]): Pr
   if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
 }
 
+/** How far each replica's log was read, and what it said. */
+const followed = new WeakMap<Replica, { at: number; readonly owned: Map<number, number> }>();
+
 /** Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug). */
-export function ownedJobs(replica: Replica): Map<number, number> {
-  const owned = new Map<number, number>();
-  for (const text of replica.lines) {
-    const line = parseLogLine(text);
+export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
+  const log = followed.get(replica) ?? { at: 0, owned: new Map<number, number>() };
+  followed.set(replica, log);
+  const { owned } = log;
+  for (; log.at < replica.lines.length; log.at++) {
+    const line = parseLogLine(replica.lines[log.at] as string);
     if (line === undefined) continue;
     const shard = Number(line.shard);
     const jobs = owned.get(shard);
