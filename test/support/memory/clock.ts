@@ -15,6 +15,9 @@ export interface VirtualClockOptions {
 /** More steps than this without time moving is a busy loop, not work. */
 const MAX_STEPS_PER_INSTANT = 1_000_000;
 
+/** The timer of a step that is not ready yet: time must move for it, and nothing else happens. */
+const WAKE = () => {};
+
 /** Clock and scheduler in one: the only thing that moves in a simulated world. */
 export class VirtualClock implements Clock, Scheduler {
   #nowMs: number;
@@ -23,6 +26,8 @@ export class VirtualClock implements Clock, Scheduler {
   readonly #choose: (channels: readonly string[]) => number;
   readonly #latencyMs: (channel: string) => number;
   #driven = false;
+  /** Something ran since promises last settled. */
+  #stirred = true;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#nowMs = options.startMs ?? Date.UTC(2026, 0, 1);
@@ -32,6 +37,11 @@ export class VirtualClock implements Clock, Scheduler {
 
   now(): number {
     return Math.floor(this.#nowMs);
+  }
+
+  /** Timers that are set, those that only wake a step included. */
+  get timers(): number {
+    return this.#timers.size;
   }
 
   after(ms: number, fire: () => void): () => void {
@@ -50,7 +60,7 @@ export class VirtualClock implements Clock, Scheduler {
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
     // A step that is not ready yet must be a reason for time to move.
-    if (readyMs > this.#nowMs) this.#timers.add(readyMs, () => {});
+    if (readyMs > this.#nowMs) this.#timers.add(readyMs, WAKE);
   }
 
   /** Moves time by `ms`, running every timer and step that falls due on the way. Rejects with the first error a step throws. */
@@ -86,6 +96,7 @@ export class VirtualClock implements Clock, Scheduler {
   async #drive(run: () => Promise<void>): Promise<void> {
     if (this.#driven) throw new Error('virtual clock: somebody else is already moving time; await that call first');
     this.#driven = true;
+    this.#stirred = true;
     try {
       await run();
     } finally {
@@ -98,6 +109,7 @@ export class VirtualClock implements Clock, Scheduler {
     const timer = this.#timers.takeDue(untilMs);
     if (timer === undefined) return false;
     this.#nowMs = Math.max(this.#nowMs, timer.atMs);
+    if (timer.fire !== WAKE) this.#stirred = true;
     timer.fire();
     return true;
   }
@@ -105,7 +117,8 @@ export class VirtualClock implements Clock, Scheduler {
   /** Runs ready steps until none is left (false) or `done` holds (true). */
   async #drain(done: () => boolean): Promise<boolean> {
     for (let steps = 0; steps < MAX_STEPS_PER_INSTANT; steps++) {
-      await promisesToSettle();
+      if (this.#stirred) await promisesToSettle();
+      this.#stirred = false;
       if (done()) return true;
       const ready = this.#readyChannels();
       const channel = ready[ready.length > 1 ? this.#choose(ready) : 0];
@@ -113,6 +126,7 @@ export class VirtualClock implements Clock, Scheduler {
         if (ready.length > 0) throw new RangeError('virtual clock: `choose` picked a channel that does not exist');
         return false;
       }
+      this.#stirred = true;
       this.#takeStep(channel)();
     }
     throw new Error(`virtual clock: ${MAX_STEPS_PER_INSTANT} steps without time moving: a busy loop`);

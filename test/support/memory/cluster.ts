@@ -14,6 +14,7 @@ interface Commit {
   readonly now: CommittedOffset;
   /** What a read that is one commit late still sees. */
   readonly before: CommittedOffset;
+  readonly atMs: number;
 }
 
 const NOTHING: CommittedOffset = { offset: null, metadata: '' };
@@ -111,6 +112,11 @@ export class Cluster {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.before ?? NOTHING;
   }
 
+  /** When the newest offset was committed, ms; undefined when none was. */
+  committedAtMs(group: string, topic: string, partition: number): number | undefined {
+    return this.#groups.get(group)?.get(topic)?.get(partition)?.atMs;
+  }
+
   /** Commits without a transaction: Kafka's own tool does (and clears the metadata), and so does the end of a transaction. */
   commitOffset(group: string, topic: string, partition: number, offset: number, metadata = ''): void {
     this.log(topic, partition);
@@ -118,7 +124,7 @@ export class Cluster {
     this.#groups.set(group, topics);
     const commits = topics.get(topic) ?? new Map<number, Commit>();
     topics.set(topic, commits);
-    commits.set(partition, { now: { offset, metadata }, before: commits.get(partition)?.now ?? NOTHING });
+    commits.set(partition, { now: { offset, metadata }, before: commits.get(partition)?.now ?? NOTHING, atMs: this.#nowMs() });
   }
 
   #topic(name: string): Topic {

@@ -38,12 +38,20 @@ export interface CommitAttempt {
   readonly shard: number;
   /** 1 for the first commit of this producer. */
   readonly number: number;
+  /** Brokers' clock, ms: when the client began. */
+  readonly startedMs: number;
   readonly transaction: Transaction;
 }
 
 /** Scripts what the cluster does. All are asked anew each time; leave out what should simply work. */
 export interface KafkaHooks {
   commitFate?(attempt: CommitAttempt): CommitFate;
+  /** The transactional id was initialised: whoever has an older epoch is fenced. */
+  initialised?(transactionalId: string, epoch: number): void;
+  /** What the client waits for between the sends of a transaction and its commit. */
+  beforeCommit?(attempt: CommitAttempt): Promise<void> | undefined;
+  /** The commit of this transaction has just been applied. */
+  committed?(attempt: CommitAttempt, applied: { readonly epoch: number; readonly fate: CommitFate }): void;
   /** A read of committed offsets that is one commit old. */
   staleCommitted?(group: string, topic: string, partition: number): boolean;
   /** A batch that was under way when its partition was sought or paused is delivered all the same. */

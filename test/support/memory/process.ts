@@ -12,6 +12,9 @@ export class VirtualProcess implements Clock, Scheduler {
   readonly #world: Clock & Scheduler;
   #state: 'running' | 'frozen' | 'killed' = 'running';
   readonly #held: (() => void)[] = [];
+  #timers = 0;
+  /** How many more steps reach it before `then` happens. */
+  #countdown: { steps: number; then: () => void } | undefined;
 
   constructor(name: string, world: Clock & Scheduler) {
     this.name = name;
@@ -22,19 +25,36 @@ export class VirtualProcess implements Clock, Scheduler {
     return this.#state;
   }
 
+  /** Frozen, or not yet through with what came while it was. */
+  get stalled(): boolean {
+    return this.#state === 'frozen' || this.#held.length > 0;
+  }
+
+  /** Timers that were set and have neither fired nor been cancelled. */
+  get timers(): number {
+    return this.#timers;
+  }
+
   now(): number {
     return this.#world.now();
   }
 
   after(ms: number, fire: () => void): () => void {
-    let cancelled = false;
+    let over = false;
+    this.#timers++;
+    const end = () => {
+      if (!over) this.#timers--;
+      over = true;
+    };
     const cancel = this.#world.after(ms, () => {
       this.#enter(() => {
-        if (!cancelled) fire();
+        if (over) return;
+        end();
+        fire();
       });
     });
     return () => {
-      cancelled = true;
+      end();
       cancel();
     };
   }
@@ -65,7 +85,17 @@ export class VirtualProcess implements Clock, Scheduler {
     this.#held.length = 0;
   }
 
+  /** Calls `then` (which may freeze or kill it) before the step after the next `steps`: between any two awaits of its code. */
+  afterSteps(steps: number, then: () => void): void {
+    this.#countdown = { steps, then };
+  }
+
   #enter(step: () => void): void {
+    if (this.#state === 'running' && this.#countdown !== undefined && this.#countdown.steps-- <= 0) {
+      const { then } = this.#countdown;
+      this.#countdown = undefined;
+      then();
+    }
     if (this.#state === 'killed') return;
     // What comes while older things still wait queues behind them.
     if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(step);

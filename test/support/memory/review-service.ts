@@ -9,6 +9,8 @@ import type { Scheduler } from './scheduler.ts';
 export interface ServiceRow extends SourceCoordinate {
   readonly content: string;
   readonly status: 'success' | 'error';
+  /** As in the item, when above 0: travels with the row, as the reference column of a CSV does. */
+  readonly replay?: number;
 }
 
 /** What a result file holds: rows, or text that is no row. */
@@ -130,6 +132,11 @@ export class ReviewService {
   /** Ends a review with results: `results` of its rows, or all of them. */
   finish(id: string, results?: (rows: readonly ServiceRow[]) => readonly ResultLine[]): void {
     this.#review(this.batch(id), results === undefined ? {} : { results });
+  }
+
+  /** Reviews what was uploaded and is still under review, however long its plan would have taken. */
+  finishAll(): void {
+    for (const { id, state } of this.batches.values()) if (state === 'pending' || state === 'unknown') this.finish(id);
   }
 
   /** Ends a batch without results; `missing`: the service forgets it. */

@@ -38,6 +38,8 @@ export interface ScriptedDecision extends SourceCoordinate {
   readonly remote: string;
   readonly type: string;
   readonly attempt: number;
+  /** How often the group had been reset before; absent when never. */
+  readonly replay?: number;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -82,7 +84,15 @@ export class ScriptedKind implements PipelineKind {
   }
 
   async encode(items: readonly ContentItem[]): Promise<EncodedBody> {
-    const rows = items.map(({ partition, offset, content }): ServiceRow => ({ partition, offset, content, status: 'success' }));
+    const rows = items.map(
+      ({ partition, offset, content, replay }): ServiceRow => ({
+        partition,
+        offset,
+        content,
+        status: 'success',
+        ...(replay > 0 ? { replay } : {}),
+      }),
+    );
     return { body: Buffer.from(JSON.stringify(rows)), rows: items.length };
   }
 
@@ -184,7 +194,7 @@ function toResultRow(line: ResultLine): ResultRow | MalformedRow {
 }
 
 function decision(
-  at: SourceCoordinate,
+  at: SourceCoordinate & { readonly replay?: number },
   status: 'success' | 'error',
   job: JobContext,
   error?: { readonly code: string; readonly message: string },
@@ -197,6 +207,7 @@ function decision(
     remote: job.remoteId,
     type: job.type,
     attempt: job.attempt,
+    ...(at.replay === undefined || at.replay === 0 ? {} : { replay: at.replay }),
     ...(error === undefined ? {} : { error }),
   };
   return { key: `${at.partition}:${at.offset}`, value: JSON.stringify(value) };

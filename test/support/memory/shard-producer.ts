@@ -8,7 +8,7 @@ import {
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
-import type { CommitFate, MemoryKafka } from './kafka.ts';
+import type { CommitAttempt, CommitFate, MemoryKafka } from './kafka.ts';
 import { partitionOf } from './partitioner.ts';
 import { roundTrip } from './scheduler.ts';
 
@@ -46,9 +46,17 @@ export class MemoryShardProducer implements ShardProducer {
     if (this.#state === 'busy') throw this.#failed('aborted', 'another transaction of this producer is still running');
     if (this.#state !== 'idle') throw this.#failed('aborted', `nothing was sent: this producer is ${this.#state}`);
     this.#state = 'busy';
-    const fate = this.#askFate(transaction);
+    const attempt: CommitAttempt = {
+      client: this.#client,
+      transactionalId: this.#transactionalId,
+      shard: this.#shard,
+      number: ++this.#commits,
+      startedMs: this.#kafka.clock.now(),
+      transaction,
+    };
+    const fate = this.#kafka.hooks.commitFate?.(attempt) ?? 'commit';
     try {
-      const journalOffset = await this.#run(transaction, fate);
+      const journalOffset = await this.#run(attempt, fate);
       if (this.#state === 'busy') this.#state = 'idle';
       return { journalOffset };
     } catch (error) {
@@ -61,23 +69,16 @@ export class MemoryShardProducer implements ShardProducer {
     this.#state = 'closed';
   }
 
-  #askFate(transaction: Transaction): CommitFate {
-    const { commitFate } = this.#kafka.hooks;
-    if (commitFate === undefined) return 'commit';
-    return commitFate({
-      client: this.#client,
-      transactionalId: this.#transactionalId,
-      shard: this.#shard,
-      number: ++this.#commits,
-      transaction,
-    });
-  }
-
-  async #run(transaction: Transaction, fate: CommitFate): Promise<number> {
+  async #run(attempt: CommitAttempt, fate: CommitFate): Promise<number> {
+    const { transaction } = attempt;
     if (fate === 'unsent') throw this.#failed('aborted', 'no broker could be reached');
-    const { transactions } = this.#kafka;
+    const { transactions, hooks } = this.#kafka;
     const id = this.#transactionalId;
-    this.#epoch ??= await this.#ask(() => transactions.initialise(id));
+    this.#epoch ??= await this.#ask(() => {
+      const epoch = transactions.initialise(id);
+      hooks.initialised?.(id, epoch);
+      return epoch;
+    });
     const epoch = this.#epoch;
     if (fate === 'rejected') throw this.#failed('rejected', 'the brokers refuse this transaction');
 
@@ -89,14 +90,18 @@ export class MemoryShardProducer implements ShardProducer {
     const { offsets = [] } = transaction;
     const { group, source } = this.#topics;
     if (offsets.length > 0) await this.#ask(() => transactions.addOffsets(id, epoch, group, source, offsets));
-    await this.#end(fate, epoch);
+    await hooks.beforeCommit?.(attempt);
+    await this.#end(attempt, fate, epoch);
     return journalOffset as number;
   }
 
-  async #end(fate: CommitFate, epoch: number): Promise<void> {
-    const { transactions, clock, network } = this.#kafka;
+  async #end(attempt: CommitAttempt, fate: CommitFate, epoch: number): Promise<void> {
+    const { transactions, clock, network, hooks } = this.#kafka;
     const id = this.#transactionalId;
-    const commit = () => transactions.end(id, epoch, 'commit');
+    const commit = () => {
+      transactions.end(id, epoch, 'commit');
+      hooks.committed?.(attempt, { epoch, fate });
+    };
     if (typeof fate === 'object') {
       const arrive = () => network.defer(`${this.#channel}/late`, () => ignoreRefusal(commit));
       if (fate.lateMs === undefined) arrive();

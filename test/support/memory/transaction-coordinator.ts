@@ -9,8 +9,17 @@ import { type PartitionLog, wireBytes } from './partition-log.ts';
 /** Kafka's limit for the metadata of a committed offset. */
 const MAX_OFFSET_METADATA_BYTES = 4096;
 
+/** A transaction that has just been committed. */
+export interface CommittedTransaction {
+  readonly transactionalId: string;
+  readonly records: readonly { readonly topic: string; readonly partition: number; readonly record: OutgoingRecord }[];
+  readonly offsets: readonly { readonly group: string; readonly topic: string; readonly commit: OffsetCommit }[];
+}
+
 interface OpenTransaction {
+  readonly transactionalId: string;
   readonly number: number;
+  readonly records: { readonly topic: string; readonly partition: number; readonly record: OutgoingRecord }[];
   readonly logs: Set<PartitionLog>;
   readonly offsets: { readonly group: string; readonly topic: string; readonly commit: OffsetCommit }[];
   readonly cancelTimeout: () => void;
@@ -31,12 +40,19 @@ export class TransactionCoordinator {
   readonly #clock: Clock;
   readonly #settings: TransactionSettings;
   readonly #producers = new Map<string, ProducerState>();
+  readonly #watchers = new Set<(committed: CommittedTransaction) => void>();
   #transactions = 0;
 
   constructor(cluster: Cluster, clock: Clock, settings: TransactionSettings) {
     this.#cluster = cluster;
     this.#clock = clock;
     this.#settings = settings;
+  }
+
+  /** Calls `committed` after each transaction that is committed, at once. Returns what ends it. */
+  watch(committed: (transaction: CommittedTransaction) => void): () => void {
+    this.#watchers.add(committed);
+    return () => this.#watchers.delete(committed);
   }
 
   /** InitProducerId: fences every earlier holder and aborts what it left open. Returns the new epoch. */
@@ -59,8 +75,9 @@ export class TransactionCoordinator {
       }
       if (compacted && record.key === null) throw new BrokerError('INVALID_RECORD', `${topic} is compacted: records need a key`);
     }
-    const open = this.#begin(state);
+    const open = this.#begin(transactionalId, state);
     open.logs.add(log);
+    for (const record of records) open.records.push({ topic, partition, record });
     return log.append(records, this.#clock.now(), open.number);
   }
 
@@ -105,10 +122,12 @@ export class TransactionCoordinator {
     return state;
   }
 
-  #begin(state: ProducerState): OpenTransaction {
+  #begin(transactionalId: string, state: ProducerState): OpenTransaction {
     state.open ??= {
+      transactionalId,
       number: ++this.#transactions,
       logs: new Set(),
+      records: [],
       offsets: [],
       cancelTimeout: this.#clock.after(this.#settings.timeoutMs, () => {
         this.#finish(state, 'abort');
@@ -130,5 +149,6 @@ export class TransactionCoordinator {
       if (this.#cluster.partitions(topic) <= commit.partition) continue;
       this.#cluster.commitOffset(group, topic, commit.partition, commit.offset, commit.metadata);
     }
+    for (const watcher of this.#watchers) watcher(open);
   }
 }

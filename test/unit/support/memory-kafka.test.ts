@@ -146,7 +146,7 @@ test('records and offset metadata that are too large are rejected', async () => 
   const { kafka, instance, failure } = world();
   kafka.cluster.produce('in', 0, [{ key: null, value: 'x' }]);
   const large = { journal: [{ key: 'k', value: 'x'.repeat(1_048_588) }] } as const;
-  assert.equal(await failure(instance('a').client.producers().open(0).commit(large)), 'rejected');
+  assert.equal(await failure(instance('a').client.producers().open(0).commit(large)), 'too_large');
   const metadata = 'm'.repeat(4_097);
   const wordy = { journal: [{ key: 'k', value: 'v' }], offsets: [{ partition: 0, offset: 1, metadata }] } as const;
   assert.equal(await failure(instance('b').client.producers().open(0).commit(wordy)), 'rejected');
