@@ -213,18 +213,20 @@ export class OffsetSet {
     }
     if (bytes[0] !== RUNS) throw new RangeError(`offset set: unknown encoding ${bytes[0]}`);
     let end = 0;
+    let first: number | undefined;
     while (cursor.at < bytes.length) {
       const start = end + takeVarint(bytes, cursor);
       end = start + takeVarint(bytes, cursor);
-      if (end - start > MAX_RUN_BITS) throw new RangeError('offset set: a run is longer than any window');
+      first ??= start;
+      if (end - first > MAX_WINDOW) throw new RangeError('offset set: wider than any window');
       set.addRange(start, end);
     }
     return set;
   }
 }
 
-/** refuses absurd runs of a broken record before they take memory. */
-const MAX_RUN_BITS = 2 ** 28;
+/** Refuses absurd sets of a broken record before they take memory: from the first to the last offset, 32 MiB of bits. */
+const MAX_WINDOW = 2 ** 28;
 
 function popcount(byte: number): number {
   let bits = byte - ((byte >> 1) & 0x55);

@@ -43,6 +43,8 @@ export async function claimShard(context: PipelineContext, request: ClaimRequest
   const barrier = await queue.run(() => ({ journal: [writeOwner({ instance: context.instance, claim, atMs: clock.now() })] }));
   const state = await replay.upTo(barrier as number, claim, signal);
   replay.stop();
+  // The first owner of a new journal may have written it just before it was fenced.
+  checkMeta(context, state.meta);
   if (clock.now() - startedMs > context.topics.deleteRetentionMs / 2) {
     throw new ShardLostError('the replay took so long that the journal may have forgotten deletions meanwhile');
   }

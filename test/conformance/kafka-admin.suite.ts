@@ -49,6 +49,28 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       );
     });
 
+    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable', async () => {
+      const open = (key: string) =>
+        world
+          .producers()
+          .open(0)
+          .commit({ journal: [{ key, value: '1' }] });
+      const ranges = async () => [...(await world.settle(world.admin.ranges(world.topics.journal, [0]))).values()];
+      const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
+      const failed = world
+        .producers()
+        .open(0)
+        .commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: world.topics.output, records: [huge] }] });
+      await assert.rejects(world.settle(failed));
+      assert.deepEqual(await ranges(), [{ start: 0, end: 0 }]);
+      // The next owner's fence aborts what was left open.
+      await world.settle(open('b'));
+      // The markers of both transactions are written soon after they are acknowledged.
+      let [range] = await ranges();
+      while ((range?.end ?? 0) < 4) [range] = await ranges();
+      assert.deepEqual(range, { start: 0, end: 4 });
+    });
+
     it('rejects for a partition that does not exist, naming it', async () => {
       await assert.rejects(world.settle(world.admin.ranges(world.topics.source, [7])), /7/);
     });

@@ -116,7 +116,7 @@ export interface ShardProducers {
 export interface PartitionRange {
   /** First offset still in the log. */
   readonly start: number;
-  /** One past the last. */
+  /** One past the last that can be read. */
   readonly end: number;
 }
 
@@ -146,7 +146,7 @@ export interface ClusterAdmin {
   describeTopic(topic: string): Promise<TopicDescription | undefined>;
   /** Resolves also when somebody else created it first. */
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
-  /** Log start and end of each partition asked for (end is the high watermark). */
+  /** Log start and end of each partition asked for: what a read_committed consumer can reach (end is the last stable offset). */
   ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>>;
   /** What the group has committed for each partition asked for. */
   committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>>;

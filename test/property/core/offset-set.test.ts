@@ -76,7 +76,7 @@ test('a contiguous set is small however long, and a scattered one is a bitmap', 
 test('text that is no offset set is refused, never misread silently', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
-      // Runs of broken text may be long but are bounded; shrink them so that the test stays quick.
+      // Windows of broken text may be wide but are bounded; shrink them so that the test stays quick.
       if (bytes[0] === 1) for (let i = 1; i < bytes.length; i++) bytes[i] = (bytes[i] as number) & 0x7f;
       try {
         const set = OffsetSet.decode(Buffer.from(bytes).toString('base64'));
@@ -89,6 +89,9 @@ test('text that is no offset set is refused, never misread silently', () => {
   assert.throws(() => new OffsetSet().add(-1), RangeError);
   assert.throws(() => new OffsetSet().add(1.5), RangeError);
   assert.throws(() => OffsetSet.decode('/w=='), /unknown encoding/);
+  // Two offsets, 2^31 apart: the bits between them would take 268 MB.
+  const apart = Buffer.from([1, 0, 1, 0x80, 0x80, 0x80, 0x80, 0x08, 1]).toString('base64');
+  assert.throws(() => OffsetSet.decode(apart), /wider than any window/);
 });
 
 test('offsets far apart are kept apart', () => {

@@ -38,8 +38,8 @@ export class MemoryClusterAdmin implements ClusterAdmin {
   ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
     return this.#ask('ranges', topic, () => {
       const range = (partition: number): PartitionRange => {
-        const { start, end } = this.#kafka.cluster.log(topic, partition);
-        return { start, end };
+        const { start, stableEnd } = this.#kafka.cluster.log(topic, partition);
+        return { start, end: stableEnd };
       };
       return new Map(partitions.map((partition) => [partition, range(partition)]));
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../support/engine/changed.ts';
-import { World } from '../../support/engine/world.ts';
+import { TOPICS, World } from '../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
@@ -205,4 +205,16 @@ test('stopping releases the shards within the time of one transaction, and leave
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   for (let p = 0; p < 4; p++) for (let offset = 0; offset < 25; offset++) assert.equal(world.service.submissions(p, offset), 1);
+});
+
+test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
+  const world = new World({ partitions: 1, hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') } });
+  const first = world.start();
+  await world.clock.runUntil(() => (world.kafka.cluster.describe(TOPICS.journal) && world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true, MINUTE);
+  first.process.kill();
+  world.event(0);
+  const heir = world.start();
+  await world.clock.runUntil(() => heir.group.lastHeardMs() > 0, MINUTE);
+  await world.untilSettled(15_000);
+  world.assertExactlyOnce();
 });
