@@ -123,6 +123,14 @@ export class KafkaAdmin implements ClusterAdmin {
     return count;
   }
 
+  /** How the group stands, in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and how many members it has. */
+  async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
+    return this.#ask(`describe group ${group}`, async (admin) => {
+      const { groups } = await admin.describeGroups([group]);
+      return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
+    });
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#disconnect(this.#connection);

@@ -1,11 +1,13 @@
 /** The Kafka adapter: implements src/core/ports/kafka.ts over kafkajs. The only way in for the rest of the project. */
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import type { TopicScan } from '../core/ports/topic-scan.ts';
 import { KafkaAdmin } from './admin.ts';
 import type { ConnectOptions } from './connect.ts';
 import { KafkaShardGroup } from './group.ts';
 import type { GroupOptions } from './group-options.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
+import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
 export type { ConnectOptions, GroupOptions, ProducersOptions, SourceReaderOptions };
@@ -16,6 +18,8 @@ export interface KafkaConnection {
   group(options: GroupOptions): ShardGroup;
   producers(options: ProducersOptions): ShardProducers;
   sourceReader(options: SourceReaderOptions): SourceReader;
+  /** For tools that only look. */
+  scan(): TopicScan;
   /** Closes the admin connection; groups, producers and readers are closed by who opened them. Repeatable. */
   close(): Promise<void>;
 }
@@ -27,6 +31,7 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
     group: (group) => new KafkaShardGroup(options, group, logger),
     producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.partitionCount(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
+    scan: () => new KafkaTopicScan(options, admin, logger),
     close: () => admin.close(),
   };
 }

@@ -1,0 +1,32 @@
+/** Topics as an observer reads them: no group is joined, nothing is committed, no transactional id is touched. */
+import type { SourceRecord } from '../record.ts';
+
+export interface PartitionBounds {
+  /** First offset still in the log. */
+  readonly start: number;
+  /** Last stable offset: every transaction that began below it is decided. */
+  readonly stable: number;
+  /** One past the last record written (high watermark). Between `stable` and here transactions are open. */
+  readonly end: number;
+}
+
+export interface TopicScan {
+  /** Bounds of every partition, ascending. Rejects with a sentence that names the topic when it cannot be asked. */
+  bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
+  /** For each partition the first offset whose record is not older than `timestampMs`; the end when there is none. */
+  firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
+  /**
+   * The committed records of one partition from `from` up to, not including, `until`, in order; `next` says how far the log was
+   * passed. Waits while an open transaction holds readers back below `until`. Awaits `onBatch`.
+   * @throws the signal's reason when aborted.
+   */
+  read(
+    topic: string,
+    range: { readonly partition: number; readonly from: number; readonly until: number },
+    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** How the group stands, as Kafka calls it (Stable, Empty, Dead, …), and its number of members. */
+  group(id: string): Promise<{ readonly state: string; readonly members: number }>;
+  close(): Promise<void>;
+}
