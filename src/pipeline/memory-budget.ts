@@ -91,18 +91,21 @@ export class MemoryBudget {
    * Reserves memory for settling or rewinding. One such piece of work is always let through, however large, so that
    * work goes on. @returns what gives it back; call it once.
    */
-  async work(bytes: number, signal: AbortSignal): Promise<() => void> {
+  async work(wanted: number, signal: AbortSignal): Promise<() => void> {
+    // Fractions would leave something behind when they are given back.
+    const bytes = Math.ceil(wanted);
     const before = this.#lastWork;
     const turn = Promise.withResolvers<void>();
     this.#lastWork = turn.promise;
     try {
       // In turn: many small pieces must not keep a large one waiting for ever.
-      await before;
+      await unlessAborted(before, signal);
       while (this.#work > 0 && this.#work + bytes > this.#roomForWork) await this.#freed(signal);
       signal.throwIfAborted();
       this.#work += bytes;
     } finally {
-      turn.resolve();
+      // Who gives up in the queue leaves the order of those behind it as it was.
+      void before.then(turn.resolve);
     }
     let held = true;
     return () => {
@@ -117,24 +120,30 @@ export class MemoryBudget {
     return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed);
   }
 
-  #freed(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        this.#waiting.delete(done);
-        signal.removeEventListener('abort', aborted);
-        resolve();
-      };
-      const aborted = () => {
-        this.#waiting.delete(done);
-        reject(signal.reason);
-      };
-      this.#waiting.add(done);
-      signal.addEventListener('abort', aborted, { once: true });
-    });
+  async #freed(signal: AbortSignal): Promise<void> {
+    const freed = Promise.withResolvers<void>();
+    this.#waiting.add(freed.resolve);
+    try {
+      await unlessAborted(freed.promise, signal);
+    } finally {
+      this.#waiting.delete(freed.resolve);
+    }
   }
 
   #wake(): void {
     for (const done of [...this.#waiting]) done();
+  }
+}
+
+/** @throws the signal's reason, as soon as there is one */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

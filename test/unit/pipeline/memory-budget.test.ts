@@ -188,3 +188,30 @@ test('a body that was read again counts as a batch on its way until its upload i
   budget.unseal(70);
   assert.deepEqual([budget.intakeFull, budget.usedBytes], [false, 0]);
 });
+
+test('who gives up in the queue hears of it at once, and nobody behind overtakes who is before', async () => {
+  const budget = new MemoryBudget(1000);
+  const letGo = await budget.work(1000, forever);
+  const abort = new AbortController();
+  const order: string[] = [];
+  const large = budget.work(900, forever).then((release) => {
+    order.push('large');
+    release();
+  });
+  const reason = new Error('given up');
+  const second = budget.work(10, abort.signal);
+  const third = budget.work(10, forever).then(() => order.push('third'));
+  abort.abort(reason);
+  await assert.rejects(second, reason);
+  assert.deepEqual(order, []);
+  letGo();
+  await Promise.all([large, third]);
+  assert.deepEqual(order, ['large', 'third']);
+});
+
+test('fractions of bytes leave nothing behind', async () => {
+  const budget = new MemoryBudget(1000);
+  const pieces = await Promise.all([0.1, 0.2, 33.3].map((bytes) => budget.work(bytes, forever)));
+  for (const release of pieces) release();
+  assert.equal(budget.usedBytes, 0);
+});
