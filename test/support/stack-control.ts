@@ -1,6 +1,7 @@
 /** What tests ask of a running stack: the jobs of a replica by its log, the sandbox's batches and faults, the group's offsets. */
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
+import type { ScriptEntry } from '../../src/sandbox/faults/script.ts';
 import type { TestKafka } from './kafka.ts';
 import { parseLogLine, type Replica, type Stack } from './stack.ts';
 
@@ -14,6 +15,13 @@ export async function sandboxBatches(stack: Stack): Promise<SandboxBatches> {
   const answer = await fetch(`${stack.sandboxUrl}/sandbox/batches`);
   if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
   return (await answer.json()) as SandboxBatches;
+}
+
+/** The fault script, with how often each entry has hit. */
+export async function sandboxFaults(stack: Stack): Promise<readonly ScriptEntry[]> {
+  const answer = await fetch(`${stack.sandboxUrl}/sandbox/faults`);
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
+  return ((await answer.json()) as { readonly faults: readonly ScriptEntry[] }).faults;
 }
 
 /** Replaces the fault script. */

@@ -115,13 +115,14 @@ export class Stack {
     this.configFile = configFile;
   }
 
-  async startReplica(env: Readonly<Record<string, string>> = {}): Promise<Replica> {
+  /** @param connector arguments of node that start another command line than the stack's. */
+  async startReplica(env: Readonly<Record<string, string>> = {}, connector = this.#connector): Promise<Replica> {
     const lines: string[] = [];
     const waiting = new Set<() => void>();
     const name = `replica-${this.replicas.length + 1}`;
     const kept = await spawnKept({
       command: process.execPath,
-      args: [...this.#connector, 'run', '--config', this.configFile],
+      args: [...connector, 'run', '--config', this.configFile],
       env: { ...process.env, LOG_FORMAT: 'json', ...env },
       onLine: (line) => {
         lines.push(line);
@@ -140,8 +141,24 @@ export class Stack {
   }
 }
 
+/** A sandbox as a process of its own. */
+export interface SandboxProcess {
+  readonly sandbox: Kept;
+  readonly url: string;
+}
+
 /** Creates the topics and starts the sandbox; `directory` holds its data and the configuration. */
 export async function startStack(kafka: TestKafka, directory: string, options: StackOptions): Promise<Stack> {
+  return await createStack(kafka, directory, await startSandboxProcess(directory, options.policy ?? {}), options);
+}
+
+/** Creates the topics and writes the configuration; for a sandbox that several stacks share, with a content type each. */
+export async function createStack(
+  kafka: TestKafka,
+  directory: string,
+  { sandbox, url }: SandboxProcess,
+  options: Omit<StackOptions, 'policy'>,
+): Promise<Stack> {
   const [source, decisions, deadLetters] = await Promise.all([
     kafka.createTopic('content', { partitions: options.partitions }),
     kafka.createTopic('decisions', { partitions: options.decisionPartitions ?? 3 }),
@@ -149,7 +166,6 @@ export async function startStack(kafka: TestKafka, directory: string, options: S
   ]);
   const topics = { source, decisions, deadLetters, journal: uniqueName('journal') };
   const group = uniqueName('group');
-  const { sandbox, url } = await startSandboxProcess(directory, options.policy ?? {});
   const configFile = path.join(directory, 'connector.yaml');
   const pipeline = {
     name: 'reviews',
@@ -168,10 +184,8 @@ export async function startStack(kafka: TestKafka, directory: string, options: S
   return new Stack(topics, group, url, sandbox, configFile, options.connector);
 }
 
-async function startSandboxProcess(
-  directory: string,
-  policy: Readonly<Record<string, unknown>>,
-): Promise<{ sandbox: Kept; url: string }> {
+/** `directory` holds its data and its policy. */
+export async function startSandboxProcess(directory: string, policy: Readonly<Record<string, unknown>>): Promise<SandboxProcess> {
   const data = path.join(directory, 'sandbox');
   mkdirSync(data);
   const policyFile = path.join(directory, 'policy.yaml');
