@@ -28,8 +28,9 @@ function journalSettings(minInsyncReplicas: number): Map<string, string> {
  */
 export async function prepareTopics(admin: ClusterAdmin, options: PipelineOptions, logger: Logger): Promise<TopicFacts> {
   const source = await mustExist(admin, options.source.topic, 'source');
-  await mustExist(admin, options.output.topic, 'output');
+  checkOutput(await mustExist(admin, options.output.topic, 'output'), options.output.topic);
   const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
+  checkOutput(deadLetters, options.deadLetters.topic);
   const journal = (await admin.describeTopic(options.journal.topic)) ?? (await createJournal(admin, options, source, logger));
   await checkJournal(admin, options, journal);
   const maxMessage = Number(deadLetters.settings.get('max.message.bytes') ?? 1_048_588);
@@ -47,6 +48,15 @@ async function mustExist(admin: ClusterAdmin, topic: string, role: string): Prom
       `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`,
     );
   return found;
+}
+
+/** In a compacted topic terminal records would vanish, and Kafka takes none without a key: a shard would stand still. */
+function checkOutput({ settings }: TopicDescription, topic: string): void {
+  const policy = settings.get('cleanup.policy') ?? '';
+  if (!policy.split(',').some((one) => one.trim() === 'compact')) return;
+  throw new RefusedError(
+    `cleanup.policy of topic ${JSON.stringify(topic)} is ${JSON.stringify(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`,
+  );
 }
 
 async function createJournal(

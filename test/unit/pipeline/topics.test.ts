@@ -161,3 +161,17 @@ test('the dead-letter topic’s own message size bounds the values it is given',
 });
 
 const refused = (says: RegExp) => (error: unknown) => error instanceof RefusedError && says.test(error.message);
+
+for (const [role, topic] of [
+  ['output', 'decisions'],
+  ['dead-letter', 'dead'],
+] as const) {
+  test(`a compacted ${role} topic is refused: it would forget decisions and take no record without a key`, async () => {
+    const { kafka, prepare } = world({ topics: ['content', topic === 'dead' ? 'decisions' : 'dead'] });
+    kafka.cluster.createTopic(topic, 2, { settings: [['cleanup.policy', 'compact,delete']], replicationFactor: 3 });
+    await assert.rejects(
+      prepare(),
+      (error) => error instanceof RefusedError && error.message.includes(topic) && /must be "delete"/.test(error.message),
+    );
+  });
+}
