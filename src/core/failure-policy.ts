@@ -1,5 +1,9 @@
-/** What becomes of a job whose results are not all there (DESIGN 3 'Settle', DESIGN 4). One table, decided here alone. */
+/** Asks the failure table (failure-table.ts) under the policy of a pipeline: the only place that decides about failures. */
+import { FAILURE_TABLE, type JobFailure, type JobRule, type Reaction, type ServiceCall } from './failure-table.ts';
 import type { JobRecord } from './job.ts';
+import type { ServiceFailure } from './service-error.ts';
+
+export type { JobFailure } from './failure-table.ts';
 
 export interface RetryPolicy {
   /** How often the same records are submitted as one batch before it is halved. */
@@ -7,25 +11,6 @@ export interface RetryPolicy {
   /** Batches that may be submitted for one job in all, halves included. */
   readonly maxBatchesPerJob: number;
 }
-
-/** Why a job, or what is left of it, did not end with a decision for each record. */
-export type JobFailure =
-  /** The service reports the batch as ERROR or CANCELLED. */
-  | 'batch_failed'
-  | 'batch_cancelled'
-  /** The upload never took effect: still waiting for it after the grace. */
-  | 'upload_lost'
-  /** The upload address expired before the upload was through. */
-  | 'upload_expired'
-  | 'upload_rejected'
-  | 'upload_too_large'
-  /** The service no longer knows the batch. */
-  | 'batch_unknown'
-  /** The result file has no row for them. */
-  | 'rows_missing'
-  /** Rows with status ERROR that configuration wants to try again. */
-  | 'rows_failed'
-  | 'review_timeout';
 
 export type FailureAction =
   /** Submit what is left again, as one batch. */
@@ -35,21 +20,39 @@ export type FailureAction =
   /** Publish a decision with status ERROR for each record that is left. */
   | 'error';
 
-/** Whether the failure can be the fault of one record in the batch: then halving it finds that record. */
-const CONTENT_MAY_BE_AT_FAULT: Record<JobFailure, boolean> = {
-  batch_failed: true,
-  batch_cancelled: true,
-  upload_rejected: true,
-  upload_too_large: true,
-  upload_lost: false,
-  upload_expired: false,
-  batch_unknown: false,
-  rows_missing: false,
-  rows_failed: false,
-  review_timeout: false,
-};
+/** Reactions that a call can meet; a row that gives it another is a mistake that the table's test finds. */
+export interface ReactionOf {
+  readonly create: Extract<Reaction, { do: 'wait' | 'reject_type' }>;
+  readonly upload: Extract<Reaction, { do: 'wait' | 'fail' }>;
+  readonly status: Extract<Reaction, { do: 'wait' }>;
+  readonly results: Extract<Reaction, { do: 'download_again' }>;
+}
+
+const REACTIONS = new Map<string, Reaction>();
+const JOB_RULES = new Map<JobFailure, JobRule>();
+for (const { calls = {}, reaction, job } of FAILURE_TABLE) {
+  for (const [call, failures] of Object.entries(calls)) {
+    for (const failure of failures) if (reaction !== undefined) REACTIONS.set(`${call} ${failure}`, reaction);
+  }
+  if (job !== undefined) JOB_RULES.set(job.failure, job);
+}
+
+/** What to do about a call that failed, the client's own retries included. */
+export function reactionTo<Call extends ServiceCall>(call: Call, failure: ServiceFailure): ReactionOf[Call] {
+  const reaction = REACTIONS.get(`${call} ${failure}`);
+  if (reaction === undefined) throw new Error(`the failure table has no row for ${call} that is ${failure}`);
+  return reaction as ReactionOf[Call];
+}
+
+/** What the table says about batches that failed so. */
+export function jobRule(failure: JobFailure): JobRule {
+  const rule = JOB_RULES.get(failure);
+  if (rule === undefined) throw new Error(`the failure table has no row for ${failure}`);
+  return rule;
+}
 
 /**
+ * What becomes of the records of a failed batch.
  * @param left how many records of the job are unsettled
  * @param spent batches submitted so far in the job's line
  */
@@ -60,35 +63,9 @@ export function decide(
   spent: number,
   policy: RetryPolicy,
 ): FailureAction {
-  switch (failure) {
-    case 'review_timeout':
-      return 'error';
-    case 'upload_lost':
-    case 'upload_expired':
-    case 'batch_unknown':
-    // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
-    case 'rows_failed':
-      // The service never reviewed these; nothing says that the content is at fault, so giving up would lose decisions.
-      return 'retry';
-    case 'upload_too_large':
-      return left > 1 && spent + 2 <= policy.maxBatchesPerJob ? 'bisect' : 'error';
-    default:
-      if (job.depth === 0 && job.attempt < policy.attempts) return 'retry';
-      if (CONTENT_MAY_BE_AT_FAULT[failure] && left > 1 && spent + 2 <= policy.maxBatchesPerJob) return 'bisect';
-      return 'error';
-  }
+  const { again, halved } = jobRule(failure);
+  // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
+  if (again === 'always') return 'retry';
+  if (again === 'attempts' && job.depth === 0 && job.attempt < policy.attempts) return 'retry';
+  return halved && left > 1 && spent + 2 <= policy.maxBatchesPerJob ? 'bisect' : 'error';
 }
-
-/** What the ERROR decision says. */
-export const FAILURE_MESSAGE: Record<JobFailure, string> = {
-  batch_failed: 'the service could not review the batch, also alone and again',
-  batch_cancelled: 'the service cancelled the batch, also when it was submitted again',
-  upload_lost: 'the upload did not take effect',
-  upload_expired: 'the upload address expired',
-  upload_rejected: 'the storage refused the upload',
-  upload_too_large: 'the item alone is larger than the storage takes',
-  batch_unknown: 'the service does not know the batch',
-  rows_missing: 'the results had no row for this item, also after it was submitted again',
-  rows_failed: 'the service could not review this item, also when it was submitted again',
-  review_timeout: 'the service did not finish the review in time',
-};

@@ -3,7 +3,7 @@
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
-import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../core/failure-policy.ts';
+import { decide, type FailureAction, type JobFailure, jobRule } from '../core/failure-policy.ts';
 import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import { OffsetSet } from '../core/offset-set.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
@@ -23,16 +23,6 @@ interface Retry {
   readonly unreadable: { readonly at: SourceRecord | SourceCoordinate; readonly poison: Poison }[];
 }
 
-/** Failures of a batch as a whole: a row of them means that the type, or the service, is in trouble. */
-const WHOLE_BATCH: ReadonlySet<JobFailure> = new Set([
-  'batch_failed',
-  'batch_cancelled',
-  'batch_unknown',
-  'upload_lost',
-  'upload_expired',
-  'upload_rejected',
-]);
-
 export class Retrier {
   readonly #shard: ShardRuntime;
   readonly #submit: (submission: Submission) => void;
@@ -51,7 +41,7 @@ export class Retrier {
     const { context, state } = this.#shard;
     const spent = this.#spentOf(job);
     const status = this.#shard.status(job);
-    const typeFails = WHOLE_BATCH.has(failure) && context.gates.failed(job.record.type);
+    const typeFails = jobRule(failure).pausesType && context.gates.failed(job.record.type);
     const counted = !typeFails || status.probe;
     const action = counted ? decide(failure, job.record, job.left.size, spent, context.options.retry) : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
@@ -234,7 +224,7 @@ export class Retrier {
     const { context, chunk } = this.#shard;
     const { job, failure } = retry;
     const { id, remoteId, type, attempt } = job.record;
-    const error = { code: failure, message: FAILURE_MESSAGE[failure] };
+    const error = { code: failure, message: jobRule(failure).message };
     const { output, deadLetters } = context.options;
     const tooLarge = retry.items.filter((item) => chunk.isOversized(item));
     await chunk.inChunks(

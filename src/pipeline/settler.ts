@@ -3,15 +3,22 @@
  * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
  */
 
-import type { JobFailure } from '../core/failure-policy.ts';
+import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
-/** `again`: ask for the job once more, and download its results from the start. */
-export type SettleOutcome = 'done' | 'again' | JobFailure;
+/** Ask for the job once more, and download its results from the start. */
+export interface DownloadAgain {
+  /** No sooner than this: the other side's wish, ms. */
+  readonly afterMs: number;
+  /** Whether it is one of the downloads after which rows count as missing. */
+  readonly counted: boolean;
+}
+
+export type SettleOutcome = 'done' | DownloadAgain | JobFailure;
 
 interface ChunkRow {
   readonly partition: number;
@@ -27,7 +34,7 @@ export class Settler {
     this.#shard = shard;
   }
 
-  /** @param download how often this job's results were downloaded since a download last settled something, this time included */
+  /** @param download how often this job's results were downloaded since a download last settled something, this time included; only counted ones (DownloadAgain) */
   async settle(job: LiveJob, status: RemoteStatus, download: number): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     return context.limits.downloads(async () => {
@@ -171,19 +178,19 @@ class Pass {
       { batch: this.#job.record.remoteId, error: cut.message, left: this.#job.left.size },
       'the download of results ended early; trying again',
     );
-    const mayPass = cut.failure === 'unavailable' || cut.failure === 'expired' || cut.failure === 'unauthorized';
-    if (!mayPass && this.#download > this.#shard.context.options.retry.downloads) {
+    const { counted } = reactionTo('results', cut.failure);
+    if (counted && this.#download > this.#shard.context.options.retry.downloads) {
       this.#anomaly('unreadable');
       return 'rows_missing';
     }
-    return 'again';
+    return { afterMs: cut.retryAfterMs ?? 0, counted };
   }
 
   /** The file is whole, yet rows are wanting: it may have been read before it was complete. */
   #afterShortFile(): SettleOutcome {
     const { context } = this.#shard;
     const expected = this.#status.expectedRows ?? this.#job.record.count;
-    if (this.#rows < expected && this.#download <= context.options.retry.downloads) return 'again';
+    if (this.#rows < expected && this.#download <= context.options.retry.downloads) return { afterMs: 0, counted: true };
     if (this.#retriedErrors.size < this.#job.left.size) this.#anomaly('missing', this.#job.left.size - this.#retriedErrors.size);
     return this.#retriedErrors.size > 0 ? 'rows_failed' : 'rows_missing';
   }

@@ -4,7 +4,7 @@
  */
 import { backoffCeilingMs, retryWaitMs } from '../core/backoff.ts';
 import { CoordinateList } from '../core/coordinate-list.ts';
-import type { JobFailure } from '../core/failure-policy.ts';
+import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
@@ -118,12 +118,13 @@ export class Submitter {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        if (error.failure === 'rejected') {
+        const reaction = reactionTo('create', error.failure);
+        if (reaction.do === 'reject_type') {
           context.gates.rejected(type, error.message);
           return undefined;
         }
         this.#shard.logger.warn({ error: error.message, type }, 'could not create a batch; trying again');
-        await this.#wait(error.failure === 'unauthorized' ? 'unauthorized' : 'service_unavailable', attempt, error.retryAfterMs);
+        await this.#wait(reaction.because, attempt, error.retryAfterMs);
       }
     }
   }
@@ -188,18 +189,9 @@ export class Submitter {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
         this.#shard.logger.warn({ job: job.record.id, batch: job.record.remoteId, error: error.message }, 'the upload failed');
-        if (error.failure !== 'unavailable') {
-          this.#fail(
-            job,
-            error.failure === 'expired'
-              ? 'upload_expired'
-              : error.failure === 'too_large'
-                ? 'upload_too_large'
-                : 'upload_rejected',
-          );
-          return;
-        }
-        await this.#wait('service_unavailable', attempt, error.retryAfterMs);
+        const reaction = reactionTo('upload', error.failure);
+        if (reaction.do === 'fail') return this.#fail(job, reaction.as);
+        await this.#wait(reaction.because, attempt, error.retryAfterMs);
       }
     }
   }

@@ -2,7 +2,7 @@
  * Follows each live job at the service until its results are there, or it has failed (DESIGN 3 'Track', 'Recover'):
  * polls with backoff and jitter, a few at a time.
  */
-import type { JobFailure } from '../core/failure-policy.ts';
+import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
@@ -11,6 +11,8 @@ import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Each wait is this much longer than the one before, up to the cap. */
 const GROWTH = 1.5;
+/** Before the state of a batch is asked for again, when the service could not answer. */
+const UNAVAILABLE_PAUSE_MS = 1000;
 
 export class Tracker {
   readonly #shard: ShardRuntime;
@@ -44,11 +46,10 @@ export class Tracker {
     let downloads = 0;
     for (;;) {
       await context.clock.sleep(waitMs, signal);
-      const asked = await this.#ask(job);
+      const { status } = await this.#ask(job);
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
-      waitMs = Math.max(asked.floorMs, nextMs * (0.5 + context.random.next() * 0.5));
+      waitMs = nextMs * (0.5 + context.random.next() * 0.5);
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
-      const { status } = asked;
       if (status === undefined) continue;
       const nowMs = context.clock.now();
       if (status.state !== 'missing') missingSinceMs = undefined;
@@ -58,9 +59,11 @@ export class Tracker {
           const left = job.left.size;
           const outcome = await this.#settle(job, status, downloads);
           if (outcome === 'done') return;
-          if (outcome !== 'again') return this.#fail(job, outcome);
+          if (typeof outcome === 'string') return this.#fail(job, outcome);
+          if (!outcome.counted) downloads--;
           // The download that settled something is the first of the next count.
-          if (job.left.size < left) downloads = 1;
+          if (job.left.size < left) downloads = outcome.counted ? 1 : 0;
+          waitMs = Math.max(waitMs, outcome.afterMs);
           break;
         }
         case 'failed':
@@ -98,14 +101,14 @@ export class Tracker {
     }
   }
 
-  async #ask(job: LiveJob): Promise<{ status?: RemoteStatus; floorMs: number }> {
+  async #ask(job: LiveJob): Promise<{ status?: RemoteStatus }> {
     const { context, signal, shard } = this.#shard;
     try {
       const status = await context.limits.polls(() => {
         signal.throwIfAborted();
         return context.kind.status(job.record.remoteId, signal);
       });
-      return { status, floorMs: 0 };
+      return { status };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
@@ -113,14 +116,15 @@ export class Tracker {
         { batch: job.record.remoteId, error: error.message },
         'could not ask for the state of a batch; trying again',
       );
-      const unauthorized = error.failure === 'unauthorized';
-      const done = context.waits.begin(unauthorized ? 'unauthorized' : 'service_unavailable', `shard ${shard}`);
+      const { because } = reactionTo('status', error.failure);
+      const done = context.waits.begin(because, `shard ${shard}`);
       try {
-        await context.clock.sleep(unauthorized ? context.options.review.authPauseMs : 1000, signal);
+        const pauseMs = because === 'unauthorized' ? context.options.review.authPauseMs : UNAVAILABLE_PAUSE_MS;
+        await context.clock.sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), signal);
       } finally {
         done();
       }
-      return { floorMs: error.retryAfterMs ?? 0 };
+      return {};
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide, FAILURE_MESSAGE, type FailureAction, type JobFailure } from '../../../src/core/failure-policy.ts';
+import { decide, type FailureAction, type JobFailure, jobRule } from '../../../src/core/failure-policy.ts';
 
 const POLICY = { attempts: 3, maxBatchesPerJob: 9 };
 
@@ -57,7 +57,7 @@ test('with a single attempt a failing batch is halved at once, and a single item
 });
 
 test('every failure says something of its own in the decision, without details of the item', () => {
-  const messages = (Object.keys(TABLE) as JobFailure[]).map((failure) => FAILURE_MESSAGE[failure]);
+  const messages = (Object.keys(TABLE) as JobFailure[]).map((failure) => jobRule(failure).message);
   assert.equal(new Set(messages).size, messages.length);
   for (const message of messages) assert.match(message, /^the [a-z ,/]+$/);
 });

@@ -1,0 +1,318 @@
+/**
+ * What goes wrong, and what happens (DESIGN 4): the one table. The engine asks it (failure-policy.ts), docs/failures.md is made
+ * from it, and each row has a test in test/integration/failures whose name begins with its event.
+ */
+import type { ServiceFailure } from './service-error.ts';
+
+/** Calls to the service, as the engine makes them (PipelineKind). */
+export type ServiceCall = 'create' | 'upload' | 'status' | 'results';
+
+/** What the engine does about a call that failed for good, the client's own retries included. */
+export type Reaction =
+  /** The same call again after a wait, for as long as it takes; the wait says why. */
+  | { readonly do: 'wait'; readonly because: 'service_unavailable' | 'unauthorized' }
+  /** The policy for rejected types decides: hold the type back, or make dead letters. */
+  | { readonly do: 'reject_type' }
+  /** This attempt at the batch has failed. */
+  | { readonly do: 'fail'; readonly as: JobFailure }
+  /** Ask for the batch again and download its results from the start; `counted` ones end as missing rows. */
+  | { readonly do: 'download_again'; readonly counted: boolean };
+
+/** Why a batch, or what is left of it, did not end with a decision for each record: metric label, code of ERROR decisions. */
+export type JobFailure =
+  | 'batch_failed'
+  | 'batch_cancelled'
+  | 'batch_unknown'
+  | 'upload_lost'
+  | 'upload_expired'
+  | 'upload_rejected'
+  | 'upload_too_large'
+  | 'rows_missing'
+  | 'rows_failed'
+  | 'review_timeout';
+
+/** What becomes of the records of a batch that failed. */
+export interface JobRule {
+  readonly failure: JobFailure;
+  /**
+   * Submitted again as one batch: `always` when the service never reviewed it, so that giving up would lose decisions;
+   * `attempts`: as often as the policy says; `never`: again would change nothing.
+   */
+  readonly again: 'always' | 'attempts' | 'never';
+  /** Then halved, because one of its records may be at fault. What cannot be halved any more gets ERROR decisions. */
+  readonly halved: boolean;
+  /** Five of them in a row, of one type, mean that the type or the service is in trouble: the type pauses. */
+  readonly pausesType: boolean;
+  /** What the ERROR decision says. */
+  readonly message: string;
+}
+
+export interface FailureRow {
+  /** Also how the name of its test begins. */
+  readonly event: string;
+  readonly connector: string;
+  readonly user: string;
+  /** What changes it, as in the configuration of a pipeline. */
+  readonly options?: readonly string[];
+  /** Failures of calls that mean this event. */
+  readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
+  readonly reaction?: Reaction;
+  readonly job?: JobRule;
+  /** For what needs another set-up than one broker and the sandbox: the test file that shows it. */
+  readonly provenBy?: string;
+}
+
+const WAIT: Reaction = { do: 'wait', because: 'service_unavailable' };
+
+export const FAILURE_TABLE: readonly FailureRow[] = [
+  {
+    event: 'record that cannot be reviewed',
+    connector: 'Makes it a dead letter: original key, value and headers, with reason, message, stage and coordinates in headers.',
+    user: '`dead_lettered_total{reason}`',
+    options: ['source.types', 'source.nullValues', 'source.maxContent'],
+  },
+  {
+    event: 'type rejected on create',
+    connector: 'Holds the type back and asks again with one batch per pause; other types go on. By choice: dead letters.',
+    user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
+    options: ['review.onRejectedType', 'review.typePause'],
+    calls: { create: ['rejected'] },
+    reaction: { do: 'reject_type' },
+  },
+  {
+    event: 'API key refused',
+    connector: 'Drops nothing; asks again slowly, with the key that the file has then. No restart is needed.',
+    user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
+    options: ['review.authPause'],
+    calls: { create: ['unauthorized'], status: ['unauthorized'] },
+    reaction: { do: 'wait', because: 'unauthorized' },
+  },
+  {
+    event: 'service overloaded or out of reach',
+    connector:
+      'Tries again with exponential waits, full jitter and Retry-After as a floor; 429, 503 and timeouts halve how much goes on at once, for the API and for the storage apart. Goes on for as long as it takes.',
+    user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service_unavailable"}`',
+    calls: { create: ['unavailable'], upload: ['unavailable'], status: ['unavailable'] },
+    reaction: WAIT,
+  },
+  {
+    event: 'storage overloaded while results come',
+    connector:
+      'Keeps what was settled; after the wait that the storage asks for, asks for the batch again and downloads it again.',
+    user: '`http_retries_total{operation="download"}`, `http_concurrency_limit{target="storage"}`',
+    calls: { results: ['unavailable'] },
+    reaction: { do: 'download_again', counted: false },
+  },
+  {
+    event: 'answer that is not what the interface promises',
+    connector: 'Asks again, for as long as it takes: a proxy or a deployment between may be at fault.',
+    user: 'Log line at warn, `shards_paused{reason="service_unavailable"}`',
+    calls: {
+      create: ['protocol', 'not_found', 'too_large', 'expired'],
+      status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired'],
+    },
+    reaction: WAIT,
+  },
+  {
+    event: 'create answered unclearly',
+    connector: 'Creates again. The orphan has no upload, so it costs nothing.',
+    user: '`orphaned_jobs_total`',
+  },
+  {
+    event: 'remote id given twice',
+    connector: 'Creates again until the id is new: two batches never share one.',
+    user: 'Log line at error',
+  },
+  {
+    event: 'upload address expired',
+    connector: 'Gives the batch up and submits the same records in a new one.',
+    user: '`jobs_failed_total{reason="upload_expired"}`',
+    calls: { upload: ['expired'] },
+    reaction: { do: 'fail', as: 'upload_expired' },
+    job: { failure: 'upload_expired', again: 'always', halved: false, pausesType: true, message: 'the upload address expired' },
+  },
+  {
+    event: 'upload larger than the storage takes',
+    connector: 'Halves the batch at once; an item that is too large alone gets a decision with status ERROR.',
+    user: '`jobs_failed_total{reason="upload_too_large"}`',
+    options: ['review.maxBatches', 'batch.maxBytes'],
+    calls: { upload: ['too_large'] },
+    reaction: { do: 'fail', as: 'upload_too_large' },
+    job: {
+      failure: 'upload_too_large',
+      again: 'never',
+      halved: true,
+      pausesType: false,
+      message: 'the item alone is larger than the storage takes',
+    },
+  },
+  {
+    event: 'upload refused',
+    connector: 'Submits the records again, then halves the batch to find what is refused.',
+    user: '`jobs_failed_total{reason="upload_rejected"}`',
+    options: ['review.attempts', 'review.maxBatches'],
+    calls: { upload: ['rejected', 'unauthorized', 'not_found', 'protocol'] },
+    reaction: { do: 'fail', as: 'upload_rejected' },
+    job: {
+      failure: 'upload_rejected',
+      again: 'attempts',
+      halved: true,
+      pausesType: true,
+      message: 'the storage refused the upload',
+    },
+  },
+  {
+    event: 'upload not seen by the service',
+    connector:
+      'Waits a grace, since storage events come late, looks once more, then gives the batch up and submits its records in a new one.',
+    user: '`jobs_failed_total{reason="upload_lost"}`',
+    options: ['review.uploadGrace'],
+    job: {
+      failure: 'upload_lost',
+      again: 'always',
+      halved: false,
+      pausesType: true,
+      message: 'the upload did not take effect',
+    },
+  },
+  {
+    event: 'batch ERROR',
+    connector:
+      'Submits the records again, then halves the batch until the poison item stands alone: it gets a decision with status ERROR, all others their own.',
+    user: '`jobs_failed_total{reason="batch_failed"}`, decisions with `error`',
+    options: ['review.attempts', 'review.maxBatches'],
+    job: {
+      failure: 'batch_failed',
+      again: 'attempts',
+      halved: true,
+      pausesType: true,
+      message: 'the service could not review the batch, also alone and again',
+    },
+  },
+  {
+    event: 'batch CANCELLED',
+    connector: 'As for ERROR.',
+    user: '`jobs_failed_total{reason="batch_cancelled"}`, decisions with `error`',
+    options: ['review.attempts', 'review.maxBatches'],
+    job: {
+      failure: 'batch_cancelled',
+      again: 'attempts',
+      halved: true,
+      pausesType: true,
+      message: 'the service cancelled the batch, also when it was submitted again',
+    },
+  },
+  {
+    event: 'batches of a type keep failing',
+    connector:
+      'After five in a row the type pauses; then one batch per pause is let through, and only it counts against its records. Other types go on.',
+    user: 'Log line at error, `shards_paused{reason="type_failing"}`',
+    options: ['review.typePause'],
+  },
+  {
+    event: 'batch unknown to the service',
+    connector: 'Asks on for a grace (404 and 410 may pass), then submits the records in a new batch.',
+    user: 'Log line at error, `jobs_failed_total{reason="batch_unknown"}`',
+    options: ['review.missingGrace'],
+    job: {
+      failure: 'batch_unknown',
+      again: 'always',
+      halved: false,
+      pausesType: true,
+      message: 'the service does not know the batch',
+    },
+  },
+  {
+    event: 'batch PENDING for ever',
+    connector: 'Waits on and alerts once; or publishes decisions with status ERROR for its records.',
+    user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
+    options: ['review.maxReviewTime', 'review.onTimeout'],
+    job: {
+      failure: 'review_timeout',
+      again: 'never',
+      halved: false,
+      pausesType: false,
+      message: 'the service did not finish the review in time',
+    },
+  },
+  {
+    event: 'download address expired',
+    connector: 'Asks for the batch again, which brings a new address, and downloads again.',
+    user: '`http_requests_total{operation="download",code="403"}`, log line at warn',
+    calls: { results: ['expired'] },
+    reaction: { do: 'download_again', counted: false },
+  },
+  {
+    event: 'download cut or unreadable',
+    connector:
+      'Keeps what was settled and downloads again. A last row without a line end is taken only when a second download ends with the same one. When nothing more comes of it, what is left counts as missing rows.',
+    user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
+    options: ['review.downloads'],
+    calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
+    reaction: { do: 'download_again', counted: true },
+  },
+  {
+    event: 'result rows missing',
+    connector: 'Downloads again while the file is short, then submits the records without a row again.',
+    user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
+    options: ['review.downloads', 'review.attempts'],
+    job: {
+      failure: 'rows_missing',
+      again: 'attempts',
+      halved: false,
+      pausesType: false,
+      message: 'the results had no row for this item, also after it was submitted again',
+    },
+  },
+  {
+    event: 'result rows duplicate, unknown, malformed or shuffled',
+    connector: 'The first row that names a record settles it; every other is counted and dropped. The order does not matter.',
+    user: '`result_anomalies_total{kind="duplicate"|"unknown"|"malformed"}`',
+  },
+  {
+    event: 'result rows with status ERROR',
+    connector: 'Publishes them as they are; or submits those items again first.',
+    user: '`decisions_total{status="ERROR"}`, `items_resubmitted_total`',
+    options: ['review.errorRows', 'review.errorRowAttempts'],
+    job: {
+      failure: 'rows_failed',
+      again: 'always',
+      halved: false,
+      pausesType: false,
+      message: 'the service could not review this item, also when it was submitted again',
+    },
+  },
+  {
+    event: 'columns and states never seen before',
+    connector: 'Tolerates them; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Says so once.',
+    user: 'Log line at warn',
+  },
+  {
+    event: 'source record gone before a retry',
+    connector: 'Makes it a dead letter with its coordinates: the content was in the source topic alone.',
+    user: '`dead_lettered_total{reason="source_unavailable"}`',
+  },
+  {
+    event: 'unread records removed by retention',
+    connector: 'Goes on with the oldest record that is still there.',
+    user: '`unread_records_lost_total`, log line at error',
+  },
+  {
+    event: 'another owner took the shard',
+    connector: 'The old owner is fenced and can commit nothing; it joins again and starts from the journal.',
+    user: '`rebalances_total`, `claims_total{outcome}`',
+    provenBy: 'test/chaos/kill.test.ts',
+  },
+  {
+    event: 'Kafka out of reach',
+    connector: 'Stands still, keeps trying, and claims its shards again when the group answers.',
+    user: 'Not ready (`/readyz`), `consumer_lag` grows',
+    provenBy: 'test/integration/kafka/group-failures.test.ts',
+  },
+  {
+    event: 'topics or permissions not as they must be',
+    connector: 'Refuses to start, and says what to change.',
+    user: 'Exit code 4 and a message',
+    provenBy: 'test/integration/connector/bad-input.test.ts',
+  },
+];

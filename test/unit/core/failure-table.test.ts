@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reactionTo } from '../../../src/core/failure-policy.ts';
+import { FAILURE_TABLE, type Reaction, type ServiceCall } from '../../../src/core/failure-table.ts';
+import type { ServiceFailure } from '../../../src/core/service-error.ts';
+
+/** Complete by their types: a new failure or call does not compile without being added here. */
+const FAILURES: Record<ServiceFailure, true> = {
+  rejected: true,
+  unauthorized: true,
+  not_found: true,
+  too_large: true,
+  expired: true,
+  unavailable: true,
+  protocol: true,
+};
+/** What each call can meet: what the engine has code for (ReactionOf). */
+const POSSIBLE: Record<ServiceCall, readonly Reaction['do'][]> = {
+  create: ['wait', 'reject_type'],
+  upload: ['wait', 'fail'],
+  status: ['wait'],
+  results: ['download_again'],
+};
+
+test('every failure of every call is in exactly one row, with a reaction that the call can meet', () => {
+  for (const call of Object.keys(POSSIBLE) as ServiceCall[]) {
+    for (const failure of Object.keys(FAILURES) as ServiceFailure[]) {
+      const rows = FAILURE_TABLE.filter(({ calls }) => calls?.[call]?.includes(failure));
+      assert.equal(rows.length, 1, `${call} ${failure}: ${rows.map(({ event }) => event)}`);
+      assert.ok(POSSIBLE[call].includes(reactionTo(call, failure).do), `${call} ${failure}`);
+    }
+  }
+});
+
+test('a row with calls has a reaction, one that fails batches says what becomes of them, and no failure has two rules', () => {
+  const rules = FAILURE_TABLE.flatMap(({ job }) => job ?? []).map(({ failure }) => failure);
+  assert.equal(new Set(rules).size, rules.length);
+  for (const { event, calls, reaction, job } of FAILURE_TABLE) {
+    assert.equal(calls === undefined, reaction === undefined, event);
+    if (reaction?.do === 'fail') assert.equal(job?.failure, reaction.as, event);
+  }
+});
+
+test('no two rows begin alike: the name of a test says which row it proves', () => {
+  for (const { event } of FAILURE_TABLE) {
+    assert.equal(FAILURE_TABLE.filter((other) => other.event.startsWith(event)).length, 1, event);
+  }
+});
+
+test('only what may pass without anybody touching the content is waited for, or downloaded again without end', () => {
+  const patient = (call: ServiceCall) =>
+    (Object.keys(FAILURES) as ServiceFailure[]).filter((failure) => {
+      const reaction = reactionTo(call, failure);
+      return reaction.do === 'wait' || (reaction.do === 'download_again' && !reaction.counted);
+    });
+  assert.deepEqual(patient('upload'), ['unavailable']);
+  assert.deepEqual(patient('results'), ['expired', 'unavailable']);
+});
