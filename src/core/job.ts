@@ -28,6 +28,8 @@ export interface JobRecord {
   readonly spent: number;
   /** Id of the first job of this line; its own id for a first submission. */
   readonly root: string;
+  /** Place of the line among the submissions of its shard, growing: the order of decisions under `output.order: source`. */
+  readonly sequence: number;
   /** Items, and bytes of the uploaded body. */
   readonly count: number;
   readonly bytes: number;
@@ -73,6 +75,16 @@ export class CoordinateSet {
     this.#size--;
     if (offsets.size === 0) this.#partitions.delete(partition);
     return true;
+  }
+
+  hasPartition(partition: number): boolean {
+    return this.#partitions.has(partition);
+  }
+
+  /** Whether both hold records of one partition. */
+  sharesPartition(other: CoordinateSet): boolean {
+    for (const partition of this.#partitions.keys()) if (other.hasPartition(partition)) return true;
+    return false;
   }
 
   /** Partitions ascending, each with its offsets (live: do not change them). */

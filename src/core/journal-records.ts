@@ -151,6 +151,7 @@ function readJob(fields: Fields, id: string): JobRecord {
     depth: fields.count('depth'),
     spent: fields.count('spent'),
     root: fields.text('root'),
+    sequence: fields.count('sequence'),
     count: fields.count('count'),
     bytes: fields.count('bytes'),
     createdMs: fields.count('createdMs'),

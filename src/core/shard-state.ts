@@ -26,11 +26,14 @@ export class ShardState {
   readonly partitions: ReadonlyMap<number, PartitionState>;
   readonly #jobs: Map<string, LiveJob>;
   #seq: number;
+  /** The newest place given to a line of submissions. */
+  #sequence = 0;
 
   constructor(partitions: ReadonlyMap<number, PartitionState>, jobs: ReadonlyMap<string, LiveJob>, seq: number) {
     this.partitions = partitions;
     this.#jobs = new Map(jobs);
     this.#seq = seq;
+    for (const { record } of jobs.values()) this.#sequence = Math.max(this.#sequence, record.sequence);
   }
 
   get jobs(): ReadonlyMap<string, LiveJob> {
@@ -52,6 +55,18 @@ export class ShardState {
 
   hasRemoteId(remoteId: string): boolean {
     for (const job of this.#jobs.values()) if (job.record.remoteId === remoteId) return true;
+    return false;
+  }
+
+  /** The place of a line that begins now, behind every line that is live. */
+  nextSequence(): number {
+    return ++this.#sequence;
+  }
+
+  /** Whether a line submitted earlier still has records of a partition of this job to settle. */
+  isBehind(job: LiveJob): boolean {
+    for (const other of this.#jobs.values())
+      if (other.record.sequence < job.record.sequence && other.left.sharesPartition(job.left)) return true;
     return false;
   }
 

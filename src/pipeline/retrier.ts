@@ -59,7 +59,15 @@ export class Retrier {
       },
       'a batch did not end with a decision for each record',
     );
-    this.#waiting.push({ job, failure, action, counted, wanted: job.left.clone(), items: [], unreadable: [] });
+    const retry: Retry = { job, failure, action, counted, wanted: job.left.clone(), items: [], unreadable: [] };
+    const { turns } = this.#shard;
+    if (turns.mayPublish(job)) this.#enqueue(retry);
+    // Outside the passes: one that waited for its turn would keep the earlier job's retry from being read.
+    else this.#shard.spawn('turn', () => turns.turn(job).then(() => this.#enqueue(retry)));
+  }
+
+  #enqueue(retry: Retry): void {
+    this.#waiting.push(retry);
     if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
   }
 

@@ -6,6 +6,7 @@ import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
+import { OutputTurns } from './output-turns.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
 /** Where a live job is on its way; shown in metrics and to people. */
@@ -40,6 +41,7 @@ export class ShardRuntime {
   readonly jobs = new Map<string, JobStatus>();
   readonly inHand: InHand = { buffered: 0, sealed: 0, poison: 0, committing: 0 };
   readonly chunk: ChunkMemory;
+  readonly turns: OutputTurns;
   readonly #spawn: (what: string, run: () => Promise<void>) => void;
 
   constructor(fields: {
@@ -61,6 +63,8 @@ export class ShardRuntime {
     this.signal = fields.signal;
     this.uploadSignal = fields.uploadSignal;
     this.chunk = fields.chunk;
+    const { context, state, shard, signal } = fields;
+    this.turns = new OutputTurns({ order: context.options.output.order, state, waits: context.waits, shard, signal });
     this.#spawn = fields.spawn;
   }
 
@@ -92,7 +96,13 @@ export class ShardRuntime {
   async settle(job: LiveJob, topic: string, records: readonly TerminalRecord[]): Promise<void> {
     if (records.length === 0) return;
     await this.#publish(topic, records, () => this.state.settle(job, records));
-    if (job.left.size === 0) this.jobs.delete(job.record.id);
+    if (job.left.size === 0) this.ended(job);
+  }
+
+  /** The job has nothing left, by the journal. */
+  ended(job: LiveJob): void {
+    this.jobs.delete(job.record.id);
+    this.turns.ended();
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */

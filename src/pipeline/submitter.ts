@@ -60,9 +60,13 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { context, signal } = this.#shard;
+    const { context, signal, turns } = this.#shard;
+    const first = submission.from === undefined;
+    // At once, while submissions still come in the order in which they were sealed.
+    const place = first ? turns.enter(submission.type) : undefined;
     try {
       const sealed = await context.limits.encodes(() => this.#encode(submission));
+      await place?.turn;
       for (;;) {
         await context.gates.open(submission.type, signal);
         const done = await context.limits.uploads(async () => {
@@ -73,6 +77,7 @@ export class Submitter {
           if (created === undefined) return false;
           const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return false;
+          place?.leave();
           this.#shard.status(job).probe = pass === 'probe';
           await this.#upload(job, created, sealed.body);
           return true;
@@ -80,6 +85,7 @@ export class Submitter {
         if (done) return;
       }
     } finally {
+      place?.leave();
       submission.release();
     }
   }
@@ -143,6 +149,7 @@ export class Submitter {
       depth: submission.depth,
       spent: submission.spent,
       root: from?.record.root ?? id,
+      sequence: from?.record.sequence ?? state.nextSequence(),
       count: records.length,
       bytes: body.body.length,
       createdMs: context.clock.now(),

@@ -55,6 +55,11 @@ export class Tracker {
       if (status.state !== 'missing') missingSinceMs = undefined;
       switch (status.state) {
         case 'finished': {
+          if (await this.#shard.turns.turn(job)) {
+            // The address that this answer gave may have expired meanwhile.
+            waitMs = 0;
+            continue;
+          }
           downloads++;
           const left = job.left.size;
           const outcome = await this.#settle(job, status, downloads);

@@ -16,6 +16,8 @@ export type WaitReason =
   | 'service_unavailable'
   /** The group has not been heard from: uploading could double another owner's work. */
   | 'membership'
+  /** `output.order: source`: a batch submitted earlier is not through. */
+  | 'order'
   /** The shard is being claimed. */
   | 'claim';
 

@@ -119,6 +119,6 @@ test('a list of coordinates gives its items back in their order, as often as it 
 });
 
 function jobRecord(sources: JobRecord['sources']): JobRecord {
-  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'j' };
+  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'j', sequence: 1 };
   return { id: 'j', ...line, count: 1, bytes: 1, createdMs: 0, oldestEventMs: 0, sources };
 }

@@ -50,6 +50,7 @@ const job: fc.Arbitrary<JobRecord> = fc.record(
     depth: count,
     spent: count,
     root: text,
+    sequence: count,
     count,
     bytes: count,
     createdMs: count,
@@ -278,7 +279,7 @@ test('what another application wrote is called that', () => {
 });
 
 function sampleJob(): JobRecord {
-  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'a' };
+  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'a', sequence: 1 };
   const source = { partition: 0, replay: 0, offsets: OffsetSet.of([1, 5, 9]).encode() };
   return { id: 'a', ...line, count: 3, bytes: 10, createdMs: 5, oldestEventMs: 4, sources: [source] };
 }

@@ -155,6 +155,6 @@ function nothingRead(watermark: number) {
 function job(id: string, offsets: readonly number[], createdMs = 1): [JournalWrite, JournalWrite] {
   const left = CoordinateSet.of(offsets.map((offset) => ({ partition: 0, offset })));
   const sources = [{ partition: 0, replay: 0, offsets: OffsetSet.of(offsets).encode() }];
-  const line = { remoteId: `r-${id}`, kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: id };
+  const line = { remoteId: `r-${id}`, kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: id, sequence: 1 };
   return [writeJob({ id, ...line, count: offsets.length, bytes: 1, createdMs, oldestEventMs: 0, sources }), writeLeft(id, left)];
 }

@@ -150,6 +150,7 @@ export class ShardHistory {
       depth: from?.depth ?? 0,
       spent: (from?.spent ?? 0) + 1,
       root: from?.root ?? id,
+      sequence: from?.sequence ?? this.#jobs,
       count: records.length,
       bytes: 10,
       createdMs: this.#jobs,

@@ -30,7 +30,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     name: 'reviews',
     source: { topic: TOPICS.source, group: TOPICS.group, startFrom: 'earliest', maxSpan: 200_000 },
     journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
-    output: { topic: 'decisions' },
+    output: { topic: 'decisions', order: 'completion' },
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, maxOffsetBytes: 262_144 },
     chunk: { maxRows: 3, maxBytes: 100_000 },

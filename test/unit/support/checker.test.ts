@@ -36,6 +36,7 @@ function world(records: number) {
       depth: 0,
       spent: 1,
       root: id,
+      sequence: 1,
       count: offsets.length,
       bytes: 1,
       createdMs: 0,

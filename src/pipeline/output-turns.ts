@@ -1,0 +1,78 @@
+/**
+ * `output.order: source`: a batch publishes only when every batch of its partitions that was submitted before it has
+ * published all its records, those it had to submit again included. The order is that of the journal, so that a restart
+ * keeps it. Nobody waits for a batch that is not in the journal yet: batches of one type are journaled in the order in which
+ * they were sealed, and of two types neither is earlier before it was submitted.
+ *
+ * The earliest live line waits for nobody, so somebody can always go on.
+ */
+import type { LiveJob } from '../core/job.ts';
+import type { ShardState } from '../core/shard-state.ts';
+import type { WaitReasons } from './wait-reasons.ts';
+
+export class OutputTurns {
+  readonly #enabled: boolean;
+  readonly #state: ShardState;
+  readonly #waits: WaitReasons;
+  readonly #shard: number;
+  readonly #signal: AbortSignal;
+  readonly #waiting = new Set<() => void>();
+  /** Per type: settles when the batch sealed last is in the journal, or will never be. */
+  readonly #sealed = new Map<string, Promise<void>>();
+
+  constructor(options: {
+    readonly order: 'completion' | 'source';
+    readonly state: ShardState;
+    readonly waits: WaitReasons;
+    readonly shard: number;
+    readonly signal: AbortSignal;
+  }) {
+    this.#enabled = options.order === 'source';
+    this.#state = options.state;
+    this.#waits = options.waits;
+    this.#shard = options.shard;
+    this.#signal = options.signal;
+    options.signal.addEventListener('abort', () => this.ended(), { once: true });
+  }
+
+  mayPublish(job: LiveJob): boolean {
+    return !this.#enabled || !this.#state.isBehind(job);
+  }
+
+  /**
+   * Resolves when the job may publish. It must hold nothing that an earlier job could need: no permit, no memory.
+   * @returns whether it had to wait: then what was known of the job may be old. @throws the reason of the shard's end
+   */
+  async turn(job: LiveJob): Promise<boolean> {
+    if (this.mayPublish(job)) return false;
+    const done = this.#waits.begin('order', `shard ${this.#shard}`);
+    try {
+      while (!this.mayPublish(job)) {
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+        this.#signal.throwIfAborted();
+      }
+    } finally {
+      done();
+    }
+    return true;
+  }
+
+  /** A job has nothing left: who waits may look again. */
+  ended(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const look of waiting) look();
+  }
+
+  /**
+   * Puts a sealed batch in line behind those of its type; to be called in the order of sealing.
+   * @returns a promise that resolves when it may be submitted, and what to call once it is in the journal or given up.
+   */
+  enter(type: string): { readonly turn: Promise<void>; readonly leave: () => void } {
+    if (!this.#enabled) return { turn: Promise.resolve(), leave: () => undefined };
+    const before = this.#sealed.get(type) ?? Promise.resolve();
+    const journaled = Promise.withResolvers<void>();
+    this.#sealed.set(type, journaled.promise);
+    return { turn: before, leave: journaled.resolve };
+  }
+}
