@@ -6,10 +6,6 @@ import type { PipelineOptions } from '../pipeline/options.ts';
 const CHUNK = { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 };
 /** Encoded offsets of one job: far below Kafka's 1 MB message. */
 const MAX_OFFSET_BYTES = 256 * 1024;
-const MAX_BATCHES_PER_JOB = 64;
-const DOWNLOADS_BEFORE_ROWS_ARE_MISSING = 3;
-const TYPE_PAUSE_MS = 60_000;
-const AUTH_PAUSE_MS = 15_000;
 const UPLOAD_DRAIN_MS = 60_000;
 const RESET_CONFIRM_MS = 2_000;
 const CLAIMS_AT_A_TIME = 8;
@@ -29,7 +25,7 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
       partitions: pipeline.journal.partitions,
       replicationFactor: pipeline.journal.replicationFactor,
     },
-    output: { topic: pipeline.output.topic, order: pipeline.output.order },
+    output: { topic: pipeline.output.topic },
     deadLetters: { topic: pipeline.deadLetters.topic },
     batch: {
       maxRows: pipeline.batch.maxRows,
@@ -40,19 +36,20 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
     chunk: CHUNK,
     retry: {
       attempts: review.attempts,
-      maxBatchesPerJob: MAX_BATCHES_PER_JOB,
+      maxBatchesPerJob: review.maxBatches,
       errorRowAttempts: review.errorRows === 'retry' ? review.errorRowAttempts : 1,
-      downloads: DOWNLOADS_BEFORE_ROWS_ARE_MISSING,
+      downloads: review.downloads,
     },
     review: {
       pollInitialMs: review.poll.initialMs,
       pollMaxMs: review.poll.maxMs,
       maxReviewMs: review.maxReviewTimeMs,
       onTimeout: review.onTimeout,
+      onRejectedType: review.onRejectedType,
       uploadGraceMs: review.uploadGraceMs,
       missingGraceMs: review.missingGraceMs,
-      typePauseMs: TYPE_PAUSE_MS,
-      authPauseMs: AUTH_PAUSE_MS,
+      typePauseMs: review.typePauseMs,
+      authPauseMs: review.authPauseMs,
     },
     timing: {
       sessionTimeoutMs: kafka.sessionTimeoutMs,

@@ -13,7 +13,7 @@ export const DEAD_LETTER_HEADERS = {
   omittedBytes: 'dead-letter-value-omitted-bytes',
 } as const;
 
-export type DeadLetterStage = 'decode' | 'rewind' | 'settle';
+export type DeadLetterStage = 'decode' | 'create' | 'rewind' | 'settle';
 
 /** `<topic>-<partition>-<offset>`, with `#n` once the group was reset n times: stable over every retry and restart. */
 export function eventId(topic: string, at: SourceCoordinate, replay: number): string {

@@ -19,11 +19,7 @@ export interface PipelineOptions {
     /** undefined: 3, or the number of brokers when there are fewer. */
     readonly replicationFactor: number | undefined;
   };
-  readonly output: {
-    readonly topic: string;
-    /** Decisions go out as batches finish, or in the order in which the batches of each partition were submitted. */
-    readonly order: 'completion' | 'source';
-  };
+  readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
   readonly batch: BatchLimits;
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
@@ -38,6 +34,8 @@ export interface PipelineOptions {
     readonly pollMaxMs: number;
     readonly maxReviewMs: number;
     readonly onTimeout: 'wait' | 'error';
+    /** A type that the service refuses on create: hold its records back, or make them dead letters. */
+    readonly onRejectedType: 'pause' | 'dead-letter';
     /** How long a batch may wait for its upload to be seen before it is given up. */
     readonly uploadGraceMs: number;
     /** How long the service may not know a batch (404/410). */

@@ -10,6 +10,7 @@ import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { deadLetterRejected } from './rejected-type.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { WaitReason } from './wait-reasons.ts';
 
@@ -35,6 +36,8 @@ interface Sealed {
   readonly records: CoordinateList;
 }
 
+/** Other refusals, a wrong method or media type, say nothing about the type: no record is given up for them. */
+const REFUSES_TYPE: ReadonlySet<number> = new Set([400, 422]);
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 
 export class Submitter {
@@ -60,32 +63,31 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { context, signal, turns } = this.#shard;
-    const first = submission.from === undefined;
-    // At once, while submissions still come in the order in which they were sealed.
-    const place = first ? turns.enter(submission.type) : undefined;
+    const { context, signal } = this.#shard;
     try {
       const sealed = await context.limits.encodes(() => this.#encode(submission));
-      await place?.turn;
       for (;;) {
         await context.gates.open(submission.type, signal);
-        const done = await context.limits.uploads(async () => {
+        const outcome = await context.limits.uploads(async () => {
           signal.throwIfAborted();
           // Asked again here: the gate may have closed while this waited for its permit.
           const pass = context.gates.enter(submission.type);
           const created = pass && (await this.#create(submission.type));
-          if (created === undefined) return false;
+          if (created === undefined) return 'later';
+          if (created === 'rejected') return 'rejected';
           const job = await this.#journal(submission, created, sealed);
-          if (job === undefined) return false;
-          place?.leave();
+          if (job === undefined) return 'later';
           this.#shard.status(job).probe = pass === 'probe';
           await this.#upload(job, created, sealed.body);
-          return true;
+          return 'done';
         });
-        if (done) return;
+        if (outcome === 'rejected') {
+          await deadLetterRejected(this.#shard, submission, sealed.records);
+          if (submission.from === undefined) this.#journaled();
+        }
+        if (outcome !== 'later') return;
       }
     } finally {
-      place?.leave();
       submission.release();
     }
   }
@@ -106,8 +108,8 @@ export class Submitter {
     return { body, records };
   }
 
-  /** @returns undefined when the service refuses the type: its gate is closed now. */
-  async #create(type: string): Promise<CreatedJob | undefined> {
+  /** @returns undefined when the service refuses the type and its gate is closed now; `rejected` when dead letters are due. */
+  async #create(type: string): Promise<CreatedJob | 'rejected' | undefined> {
     const { context, signal } = this.#shard;
     for (let attempt = 0; ; attempt++) {
       const startedMs = context.clock.now();
@@ -126,6 +128,7 @@ export class Submitter {
         if (!(error instanceof ServiceError)) throw error;
         const reaction = reactionTo('create', error.failure);
         if (reaction.do === 'reject_type') {
+          if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_TYPE.has(error.status ?? 0)) return 'rejected';
           context.gates.rejected(type, error.message);
           return undefined;
         }
@@ -149,7 +152,6 @@ export class Submitter {
       depth: submission.depth,
       spent: submission.spent,
       root: from?.record.root ?? id,
-      sequence: from?.record.sequence ?? state.nextSequence(),
       count: records.length,
       bytes: body.body.length,
       createdMs: context.clock.now(),

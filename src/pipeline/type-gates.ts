@@ -31,7 +31,7 @@ export class TypeGates {
     this.#pauseMs = deps.pauseMs;
   }
 
-  /** The service refused to create a batch of this type. */
+  /** The service refused to create a batch of this type, and its records are to wait. */
   rejected(type: string, message: string): void {
     this.#close(type, 'type_rejected');
     this.#logger.error(

@@ -50,11 +50,6 @@ export function pipelineOptions() {
     }),
     output: group('The decisions.', {
       topic: derivedTopic('Must exist.', '<source.topic>.decisions'),
-      order: choice({
-        help: 'completion: decisions go out as batches finish. source: the batches of each source partition publish in the order in which they were submitted; one slow review then holds up those behind it.',
-        of: ['completion', 'source'],
-        fallback: 'completion',
-      }),
       includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
       headers: texts({
         help: 'Headers of the source record that its decision carries too.',
@@ -121,6 +116,23 @@ function reviewOptions() {
       of: ['wait', 'error'],
       fallback: 'wait',
     }),
+    onRejectedType: choice({
+      help: 'A content type that the service refuses (400, 422 on create): hold its records back and alert, or make them dead letters.',
+      of: ['pause', 'dead-letter'],
+      fallback: 'pause',
+    }),
+    typePause: duration({
+      help: 'Pause of a content type that the service refuses, or of which five batches in a row failed; then one batch is tried.',
+      fallback: '1m',
+      min: '100ms',
+      max: '1d',
+    }),
+    authPause: duration({
+      help: 'Pause after the service refused the API key (401, 403), before it is asked again with the key as it is then.',
+      fallback: '15s',
+      min: '100ms',
+      max: '1h',
+    }),
     uploadGrace: duration({
       help: 'How long the service may take to see an upload before the batch is given up for a new one.',
       fallback: '5m',
@@ -138,6 +150,18 @@ function reviewOptions() {
       fallback: 3,
       min: 1,
       max: 20,
+    }),
+    maxBatches: integer({
+      help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR.',
+      fallback: 64,
+      min: 1,
+      max: 10_000,
+    }),
+    downloads: integer({
+      help: 'How often a result file that is cut, unreadable or short is downloaded again before its rows count as missing.',
+      fallback: 3,
+      min: 0,
+      max: 100,
     }),
     errorRows: choice({
       help: 'Rows that the service returned with status ERROR: publish them so, or submit the items again first.',
