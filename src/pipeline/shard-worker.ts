@@ -92,6 +92,7 @@ export class ShardWorker {
 
   start(): void {
     this.#spawn('claim', () => this.#claim());
+    this.#tick();
   }
 
   /** A new generation in which the shard is still ours; everything is paused and the positions are forgotten. */
@@ -146,7 +147,6 @@ export class ShardWorker {
     const { options, clock } = context;
     const startedMs = clock.now();
     const waited = context.waits.begin('claim', `shard ${this.#shard}`);
-    context.health.waiting(this.#loop, 'claiming the shard');
     try {
       const state = await context.limits.claims(() =>
         claimShard(
@@ -213,19 +213,20 @@ export class ShardWorker {
       follow(job, context.random.next() * spreadMs);
     }
     intake.resume();
-    this.#tick();
   }
 
   #tick(): void {
     const { clock, health, options } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const runningSinceMs = this.#queue.runningSinceMs;
-    // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
-    if (runningSinceMs === undefined) health.beat(this.#loop);
-    else if (clock.now() < runningSinceMs + MAX_TRANSACTION_MS) {
-      health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + MAX_TRANSACTION_MS - clock.now());
-    }
     const nowMs = clock.now();
+    // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
+    if (runningSinceMs !== undefined) {
+      if (nowMs < runningSinceMs + MAX_TRANSACTION_MS)
+        health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + MAX_TRANSACTION_MS - nowMs);
+    } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
+    else health.beat(this.#loop);
+    if (this.#owned === undefined) return;
     if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs) this.#spawn('progress', () => this.#commitProgress());
     if (nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs && runningSinceMs === undefined)
       this.#spawn('probe', () => this.#probe());
