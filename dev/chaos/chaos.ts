@@ -1,0 +1,91 @@
+/** One run: a world, a schedule of faults, the drain, the verdict, the report. docs/chaos.md describes it. */
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { eventually } from '../../test/support/eventually.ts';
+import { SeededRandom } from '../../test/support/memory/clock.ts';
+import { keepDirectory } from '../process/kept.ts';
+import { type Report, reportOn } from './report.ts';
+import { Schedule, STALL_BOUND_MS } from './schedule.ts';
+import { isSettled, verdictOn } from './verdict.ts';
+import { World } from './world.ts';
+
+export interface ChaosOptions {
+  /** How long faults come; the run takes longer: until each fault has hit, and everything is settled. */
+  readonly minutes: number;
+  readonly seed: number;
+  readonly brokers: 1 | 3;
+  /** Records a second. */
+  readonly rate: number;
+  /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (message: string) => void;
+}
+
+const REPLICAS = 2;
+
+/** @throws when the world cannot be started, or the signal's reason. What the connector does wrong is in the report. */
+export async function runChaos(options: ChaosOptions): Promise<Report> {
+  const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
+  try {
+    const world = await World.start({ ...options, directory: directory.path });
+    try {
+      return await inWorld(world, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw error;
+    } finally {
+      await world.stop();
+    }
+  } finally {
+    await directory.remove();
+  }
+}
+
+async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
+  const { fleet, producer, observer, signal } = world;
+  const startedMs = performance.now();
+  await world.atLeast(REPLICAS);
+  producer.start();
+  observer.start();
+  fleet.watch();
+  options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} minutes`);
+
+  const schedule = new Schedule(
+    world,
+    new SeededRandom(options.seed),
+    options.minutes * 60_000,
+    (kind, { hit, note }, tookMs) => {
+      const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
+      const about = note === undefined ? '' : ` (${note})`;
+      options.onProgress(`${atS} s  ${kind}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
+    },
+  );
+  await schedule.run();
+
+  await producer.stop();
+  await world.sandbox.setFaults([]);
+  observer.label('drain');
+  const drainStartMs = performance.now();
+  const violations: string[] = [];
+  const settled = async () => {
+    signal.throwIfAborted();
+    return await isSettled(world);
+  };
+  await eventually('everything is settled', settled, { deadlineMs: STALL_BOUND_MS, everyMs: 250 }).catch((error: Error) => {
+    violations.push(`after the last fault: ${error.message}`);
+  });
+  const drainMs = performance.now() - drainStartMs;
+  signal.throwIfAborted();
+
+  await fleet.lookAtAll().catch((error: Error) => violations.push(`metrics at the end: ${error.message}`));
+  for (const { name, ended, counters } of fleet.lives) {
+    if (ended === 'running' && counters?.inFlight !== 0)
+      violations.push(`${name} has ${counters?.inFlight} items in flight at the end`);
+  }
+  // An orderly end, so that nothing more can come after the last look.
+  await Promise.all([...fleet.running].map((replica) => fleet.stop(replica)));
+  await world.quiet();
+  const verdict = await verdictOn(world);
+  return reportOn({ world, schedule, verdict, drainMs, violations, options, tookMs: performance.now() - startedMs });
+}

@@ -1,0 +1,69 @@
+/** One direction of a proxied connection: bytes in order, late or held back when told so. */
+import type { Socket } from 'node:net';
+
+interface Piece {
+  /** `performance.now()` at which it may go on. */
+  readonly dueMs: number;
+  /** null ends the direction. */
+  readonly data: Buffer | null;
+}
+
+/** Bytes waiting in one direction at which reading stops. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+export class Lane {
+  readonly #from: Socket;
+  readonly #to: Socket;
+  readonly #pieces: Piece[] = [];
+  #waitingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #held = false;
+
+  constructor(from: Socket, to: Socket) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** null after the last byte. */
+  push(data: Buffer | null, latencyMs: number): void {
+    this.#pieces.push({ dueMs: performance.now() + latencyMs, data });
+    this.#waitingBytes += data?.length ?? 0;
+    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#from.pause();
+    this.#pump();
+  }
+
+  /** From now on nothing goes on. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  /** What was held goes on, in order. */
+  release(): void {
+    this.#held = false;
+    this.#pump();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#pieces.length = 0;
+  }
+
+  #pump(): void {
+    clearTimeout(this.#timer);
+    while (!this.#held && this.#pieces[0] !== undefined) {
+      const { dueMs, data } = this.#pieces[0];
+      const waitMs = dueMs - performance.now();
+      if (waitMs > 0) {
+        this.#timer = setTimeout(() => this.#pump(), waitMs);
+        return;
+      }
+      this.#pieces.shift();
+      if (data === null) this.#to.end();
+      else {
+        this.#waitingBytes -= data.length;
+        if (!this.#to.destroyed) this.#to.write(data);
+      }
+    }
+    if (this.#waitingBytes <= MAX_WAITING_BYTES) this.#from.resume();
+  }
+}

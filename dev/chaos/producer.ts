@@ -1,0 +1,129 @@
+/** Writes events steadily and keeps a journal of them; where they went is read from the source topic itself. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChaosEvent, EventSource } from '../../test/chaos/hostile-events.ts';
+import type { SeededRandom } from '../../test/support/memory/clock.ts';
+import { TopicWriter } from '../../test/support/topic-writer.ts';
+
+/** Between two writes, ms. */
+const PERIOD_MS = 250;
+/** One write in so many comes with transactions beside it. */
+const TRANSACTIONS_EVERY = 8;
+/** A transaction whose end got lost is the broker's to abort, and holds read_committed readers back until then. */
+const TRANSACTION_TIMEOUT_MS = 8_000;
+
+/** `unsure`: the answer got lost, so that only the topic knows. */
+export type Fate = 'written' | 'aborted' | 'unsure';
+
+export interface Journaled {
+  readonly event: ChaosEvent;
+  fate: Fate;
+}
+
+export interface ProducerOptions {
+  readonly brokers: readonly string[];
+  readonly topic: string;
+  readonly random: SeededRandom;
+  readonly partitions: number;
+  /** Records a second. */
+  readonly rate: number;
+}
+
+export class Producer {
+  /** By the event's header `trace`. */
+  readonly journal = new Map<string, Journaled>();
+  /** The topic's, as far as the producer may use them. */
+  partitions: number;
+  aborted = 0;
+  readonly #options: ProducerOptions;
+  readonly #events: EventSource;
+  readonly #over = new AbortController();
+  #writer: TopicWriter;
+  #running: Promise<void> | undefined;
+
+  constructor(options: ProducerOptions) {
+    this.#options = options;
+    this.partitions = options.partitions;
+    this.#events = new EventSource(options.random);
+    this.#writer = new TopicWriter(options.brokers);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** No new writes; those under way end. */
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#running;
+    await this.#writer.close().catch(() => undefined);
+  }
+
+  /** Partitions were added: from now on they are written to. */
+  widen(partitions: number): void {
+    this.partitions = partitions;
+    // kafkajs writes nothing, and says nothing, to partitions that it does not know yet.
+    this.#renew();
+  }
+
+  async #run(): Promise<void> {
+    const { rate, random } = this.#options;
+    const count = Math.max(1, Math.round((rate * PERIOD_MS) / 1_000));
+    for (let write = 1; !this.#over.signal.aborted; write++) {
+      const startedMs = performance.now();
+      await Promise.all([
+        this.#write(this.#some(1 + random.below(2 * count - 1))),
+        write % TRANSACTIONS_EVERY === 0 ? this.#transactions() : undefined,
+      ]);
+      const restMs = Math.max(0, startedMs + PERIOD_MS - performance.now());
+      await sleep(restMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  async #write(events: readonly ChaosEvent[]): Promise<void> {
+    const entries = this.#note(events);
+    const writer = this.#writer;
+    try {
+      await writer.write(this.#options.topic, events);
+      for (const entry of entries) entry.fate = 'written';
+    } catch {
+      if (writer === this.#writer) this.#renew();
+    }
+  }
+
+  /** Several at once, so that they interleave; one commits. */
+  async #transactions(): Promise<void> {
+    const committed = this.#options.random.below(3);
+    await Promise.all(
+      [5, 7, 6].map(async (count, index) => {
+        const events = this.#some(count);
+        const entries = this.#note(events);
+        const end = index === committed ? 'commit' : 'abort';
+        try {
+          await this.#writer.writeTransaction(this.#options.topic, events, end, { timeoutMs: TRANSACTION_TIMEOUT_MS });
+        } catch {
+          return;
+        }
+        for (const entry of entries) entry.fate = end === 'commit' ? 'written' : 'aborted';
+        if (end === 'abort') this.aborted += events.length;
+      }),
+    );
+  }
+
+  #note(events: readonly ChaosEvent[]): Journaled[] {
+    return events.map((event) => {
+      const entry: Journaled = { event, fate: 'unsure' };
+      this.journal.set(String(event.headers.trace), entry);
+      return entry;
+    });
+  }
+
+  #some(count: number): ChaosEvent[] {
+    return Array.from({ length: count }, () => this.#events.next(this.#options.random.below(this.partitions)));
+  }
+
+  #renew(): void {
+    const old = this.#writer;
+    this.#writer = new TopicWriter(this.#options.brokers);
+    void old.close().catch(() => undefined);
+  }
+}

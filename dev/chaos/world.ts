@@ -1,0 +1,181 @@
+/** Everything that runs: brokers behind proxies, the sandbox behind one, replicas, the producer and the observer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RETURNED_HEADERS, REVIEW_RULES } from '../../test/chaos/hostile-events.ts';
+import { eventually } from '../../test/support/eventually.ts';
+import { TestKafka } from '../../test/support/kafka.ts';
+import { SeededRandom } from '../../test/support/memory/clock.ts';
+import { createStack, type Stack } from '../../test/support/stack.ts';
+import { type LocalKafka, startKafka } from '../kafka/start.ts';
+import { Fleet } from './fleet.ts';
+import { Ledger } from './ledger.ts';
+import { Observer } from './observer.ts';
+import { Producer } from './producer.ts';
+import { TcpProxy } from './proxy.ts';
+import { SandboxServer } from './sandbox.ts';
+
+export const SESSION_MS = 2_500;
+const PARTITIONS = 6;
+const SHARDS = 4;
+const API_KEY = 'chaos-key';
+/** A request that gets no answer costs this long, at the service. */
+const SERVICE_ANSWER_MS = 4_000;
+/** Nothing under way takes longer than this to show in the group's state, ms. */
+const SETTLE_MS = 60_000;
+
+export interface WorldOptions {
+  readonly brokers: 1 | 3;
+  readonly seed: number;
+  /** Records a second. */
+  readonly rate: number;
+  /** For the sandbox's data and the configuration; removed by whoever made it. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (message: string) => void;
+}
+
+export class World {
+  readonly cluster: LocalKafka;
+  readonly kafka: TestKafka;
+  readonly brokers: readonly TcpProxy[];
+  readonly service: TcpProxy;
+  readonly sandbox: SandboxServer;
+  readonly stack: Stack;
+  readonly fleet: Fleet;
+  readonly ledger = new Ledger();
+  readonly producer: Producer;
+  readonly observer: Observer;
+  /** Aborted when all of this ends. */
+  readonly signal: AbortSignal;
+  readonly #over = new AbortController();
+
+  private constructor(
+    options: WorldOptions,
+    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'stack'>,
+  ) {
+    this.cluster = parts.cluster;
+    this.kafka = parts.kafka;
+    this.brokers = parts.brokers;
+    this.service = parts.service;
+    this.sandbox = parts.sandbox;
+    this.stack = parts.stack;
+    this.signal = AbortSignal.any([options.signal, this.#over.signal]);
+    this.fleet = new Fleet(this.stack);
+    this.producer = new Producer({
+      brokers: this.cluster.brokers,
+      topic: this.stack.topics.source,
+      random: new SeededRandom(options.seed + 1),
+      partitions: PARTITIONS,
+      rate: options.rate,
+    });
+    this.observer = new Observer(this.kafka, this.stack.topics, this.ledger, this.producer);
+  }
+
+  /** What is begun before an error is ended. */
+  static async start(options: WorldOptions): Promise<World> {
+    const begun: (() => Promise<unknown>)[] = [];
+    try {
+      const brokers = await Promise.all(Array.from({ length: options.brokers }, () => TcpProxy.listen('kafka')));
+      begun.push(...brokers.map((proxy) => () => proxy.close()));
+      const service = await TcpProxy.listen('http');
+      begun.push(() => service.close());
+      const cluster = await startKafka({
+        brokers: options.brokers,
+        proxyPorts: brokers.map(({ port }) => port),
+        signal: options.signal,
+        onProgress: options.onProgress,
+      });
+      begun.push(() => cluster.stop());
+      for (const [index, proxy] of brokers.entries()) {
+        const port = cluster.behind?.[index];
+        if (port === undefined)
+          throw new Error('chaos needs brokers of its own behind proxies: Java 17 or newer, and KAFKA_BROKERS not set');
+        proxy.targetPort = port;
+      }
+      const kafka = new TestKafka(cluster.brokers);
+      begun.push(() => kafka.close());
+      const sandbox = new SandboxServer(options.directory, API_KEY, POLICY, (port) => {
+        service.targetPort = port;
+      });
+      await sandbox.start();
+      begun.push(() => sandbox.process.stop(0));
+      const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
+      const stack = await createStack(kafka, options.directory, at, stackOptions(brokers));
+      return new World(options, { cluster, kafka, brokers, service, sandbox, stack });
+    } catch (error) {
+      for (const end of begun.reverse()) await end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  get inFlight(): boolean {
+    return this.fleet.busy().length > 0 && this.ledger.due > 0;
+  }
+
+  /** Starts replicas until there are so many, and waits until they are members. */
+  async atLeast(count: number): Promise<void> {
+    const started = [];
+    while (this.fleet.running.length < count) started.push(await this.fleet.start());
+    await Promise.all(started.map((replica) => this.fleet.joined(replica)));
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.signal });
+  }
+
+  /** Resolves when all that was committed has been read and told to the ledger; for when no replica runs. */
+  async quiet(): Promise<void> {
+    await eventually('no transaction is open', () => this.observer.isStable(), { deadlineMs: SETTLE_MS, everyMs: 100 });
+    await this.observer.refresh();
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort(new Error('the run is over'));
+    await this.fleet.close().catch(() => undefined);
+    // The brokers' end ends what the clients wait for.
+    await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0)]);
+    await Promise.allSettled([this.producer.stop(), this.observer.stop()]);
+    await this.kafka.close().catch(() => undefined);
+    await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
+  }
+}
+
+const POLICY = { timing: { reviewTime: '500ms', storageEventDelay: '150ms' }, review: REVIEW_RULES };
+
+function stackOptions(brokers: readonly TcpProxy[]) {
+  return {
+    partitions: PARTITIONS,
+    connector: ['--max-semi-space-size=8', new URL('../../src/cli/main.ts', import.meta.url).pathname],
+    pipeline: {
+      // Shards of one and of two partitions.
+      journal: { partitions: SHARDS },
+      batch: { maxRows: 250, maxAge: '600ms' },
+      output: { headers: [...RETURNED_HEADERS] },
+      review: {
+        poll: { initial: '50ms', max: '500ms' },
+        uploadGrace: '3s',
+        missingGrace: '3s',
+        // More than the faults of a run can use up for one record.
+        attempts: 20,
+        errorRows: 'retry',
+        errorRowAttempts: 2,
+      },
+      kafka: {
+        sessionTimeout: `${SESSION_MS}ms`,
+        heartbeat: '400ms',
+        transactionTimeout: '10s',
+        progressInterval: '500ms',
+        metadataMaxAge: '1s',
+      },
+    },
+    config: {
+      log: { level: 'debug' },
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the connector fills it in from its environment.
+      kafka: { brokers: brokers.map(({ port }) => `127.0.0.1:${port}`), clientId: '${CHAOS_CLIENT}' },
+      service: {
+        apiKey: API_KEY,
+        timeouts: { connect: '2s', headers: `${SERVICE_ANSWER_MS}ms`, body: `${SERVICE_ANSWER_MS}ms` },
+        retry: { base: '100ms', cap: '1s' },
+      },
+    },
+  };
+}
