@@ -18,6 +18,7 @@ import { TransactionCoordinator, type TransactionSettings } from './transaction-
  * - `aborted`: the failure came after the sends and before the commit; the transaction stays open.
  * - `unsent`: no request reached the brokers, not even the one that fences; the caller is told `aborted`.
  * - `rejected`: the brokers refuse it and always will.
+ * - `too-large`: the brokers refuse it for the size of a record.
  * - `silent`: no answer ever comes, and nothing is committed.
  */
 export type CommitFate =
@@ -29,6 +30,7 @@ export type CommitFate =
   | 'aborted'
   | 'unsent'
   | 'rejected'
+  | 'too-large'
   | 'silent'
   | { readonly fate: 'late'; readonly lateMs?: number };
 

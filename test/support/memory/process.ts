@@ -13,6 +13,7 @@ export class VirtualProcess implements Clock, Scheduler {
   #state: 'running' | 'frozen' | 'killed' = 'running';
   readonly #held: (() => void)[] = [];
   #timers = 0;
+  #stalledUntilMs = Number.NEGATIVE_INFINITY;
   /** How many more steps reach it before `then` happens. */
   #countdown: { steps: number; then: () => void } | undefined;
 
@@ -28,6 +29,11 @@ export class VirtualProcess implements Clock, Scheduler {
   /** Frozen, or not yet through with what came while it was. */
   get stalled(): boolean {
     return this.#state === 'frozen' || this.#held.length > 0;
+  }
+
+  /** Its own clock, ms: when it last was stalled; now, while it is. */
+  get stalledUntilMs(): number {
+    return this.stalled ? this.now() : this.#stalledUntilMs;
   }
 
   /** Timers that were set and have neither fired nor been cancelled. */
@@ -103,6 +109,7 @@ export class VirtualProcess implements Clock, Scheduler {
   }
 
   #release(): void {
+    this.#stalledUntilMs = this.now();
     if (this.#held.length === 0) return;
     this.#world.defer(`${this.name}:thaw`, () => {
       if (this.#state !== 'running') return;

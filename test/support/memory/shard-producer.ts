@@ -80,6 +80,7 @@ export class MemoryShardProducer implements ShardProducer {
       return epoch;
     });
     const epoch = this.#epoch;
+    if (fate === 'too-large') throw this.#failed('too_large', 'a record is larger than the topic takes');
     if (fate === 'rejected') throw this.#failed('rejected', 'the brokers refuse this transaction');
 
     let journalOffset: number | undefined;

@@ -1,0 +1,145 @@
+/** What people and machines do to a world: one action of a history, carried out. */
+
+import { sourceValue } from '../../memory/scripted-kind.ts';
+import { TOPICS, type World } from '../world.ts';
+import type { Cast } from './cast.ts';
+import { compact } from './faults.ts';
+import type { Obligations } from './obligations.ts';
+import type { Action } from './script.ts';
+
+/** Part of every content: logs must never show it (I6). */
+export const CONTENT_MARK = 'classified';
+/** How long a producer's transaction stays open. */
+const PRODUCER_TRANSACTION_MS = 1_500;
+const ODD_TIMES = [-1, 0, 1, 4_102_444_800_000];
+
+export interface Stage {
+  readonly world: World;
+  readonly cast: Cast;
+  readonly obligations: Obligations;
+  readonly note: (line: string) => void;
+}
+
+/** @returns whether there was something to do it to */
+export async function act(stage: Stage, action: Action): Promise<boolean> {
+  const { world, cast, obligations, note } = stage;
+  const { cluster } = world.kafka;
+  const one = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)];
+  switch (action.do) {
+    case 'produce':
+      produce(stage, action);
+      return true;
+    case 'start':
+      if (cast.alive.length >= 4) return false;
+      cast.start();
+      return true;
+    case 'stop': {
+      const instance = one(cast.running, action.which);
+      if (instance !== undefined) cast.stop(instance);
+      return instance !== undefined;
+    }
+    case 'kill':
+    case 'freeze': {
+      const process = one(cast.running, action.which)?.process;
+      process?.afterSteps(action.steps, () => {
+        note(`${process.name}: ${action.do}`);
+        if (action.do === 'kill') return process.kill();
+        process.freeze();
+        world.clock.after(action.forMs, () => {
+          if (process.state === 'frozen') note(`${process.name} goes on`);
+          process.thaw();
+        });
+      });
+      return process !== undefined;
+    }
+    case 'isolate': {
+      const group = one(cast.running, action.which)?.group;
+      group?.isolate();
+      world.clock.after(action.forMs, () => group?.heal());
+      return group !== undefined;
+    }
+    case 'crash client': {
+      const group = one(cast.running, action.which)?.group;
+      group?.crash('scripted: the client crashed');
+      return group !== undefined;
+    }
+    case 'rebalance':
+      world.kafka.group(TOPICS.group, TOPICS.journal).rebalance();
+      return true;
+    case 'expire transaction': {
+      const id = one(world.kafka.transactions.openTransactions(), action.which);
+      if (id !== undefined) world.kafka.transactions.expire(id);
+      return id !== undefined;
+    }
+    case 'compact': {
+      // Tombstones outlive every replay that is not thrown away: they may go when none is under way.
+      const replays = cast.alive.some((instance) => (instance.gauge('shards_paused', { reason: 'claim' }) ?? 0) > 0);
+      for (let shard = 0; shard < cluster.partitions(TOPICS.journal); shard++)
+        compact(world, shard, action.share, action.dropTombstones && !replays);
+      return cluster.partitions(TOPICS.journal) > 0;
+    }
+    case 'add partition':
+      if (cluster.partitions(TOPICS.source) > 5 || cluster.partitions(TOPICS.journal) === 0) return false;
+      cluster.addPartitions(TOPICS.source, cluster.partitions(TOPICS.source) + 1);
+      return true;
+    case 'retention': {
+      const partition = action.partition % cluster.partitions(TOPICS.source);
+      const log = cluster.log(TOPICS.source, partition);
+      const below = Math.min(log.stableEnd, Math.floor(log.start + (log.end - log.start) * action.share));
+      if (below <= log.start) return false;
+      log.deleteBefore(below);
+      obligations.removed(partition, below);
+      note(`records of partition ${partition} below ${below} are removed`);
+      return true;
+    }
+    case 'reset':
+      await reset(stage, action);
+      return true;
+  }
+}
+
+function produce({ world, obligations, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
+  const { cluster } = world.kafka;
+  const { transaction } = action;
+  const partitions = cluster.partitions(TOPICS.source);
+  const number = -1 - world.produced;
+  const first = world.produced;
+  for (let i = 0; i < action.count; i++) {
+    const n = world.count();
+    const value = sourceValue({ type: 'abc'[n % action.types] as string, content: `${CONTENT_MARK} ${n}` });
+    const poison = n % action.poisonEvery === action.poisonEvery - 1;
+    const timestamp = action.oddTimes ? { timestampMs: ODD_TIMES[n % ODD_TIMES.length] as number } : {};
+    const record = { key: `k${n}`, value: poison ? `not JSON, ${CONTENT_MARK}` : value, ...timestamp };
+    const partition = n % partitions;
+    const log = cluster.log(TOPICS.source, partition);
+    const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
+    if (transaction !== 'abort') obligations.produced(partition, offset);
+  }
+  note(
+    `${action.count} records produced, from number ${first}${transaction === undefined ? '' : `, in a transaction: ${transaction}`}`,
+  );
+  if (transaction === undefined) return;
+  world.clock.after(PRODUCER_TRANSACTION_MS, () => {
+    for (let partition = 0; partition < partitions; partition++)
+      cluster.log(TOPICS.source, partition).finish(number, transaction, world.clock.now());
+  });
+}
+
+/** As people do it: everything is stopped, the group runs empty, the tool writes the offset, everything starts again. */
+async function reset({ world, cast, obligations, note }: Stage, action: Extract<Action, { do: 'reset' }>): Promise<void> {
+  const { cluster, clock } = { cluster: world.kafka.cluster, clock: world.clock };
+  const count = cast.running.length;
+  for (const instance of cast.alive) {
+    if (action.killed || instance.process.state !== 'running') instance.process.kill();
+    else cast.stop(instance);
+  }
+  const group = world.kafka.group(TOPICS.group, TOPICS.journal);
+  await clock.runUntil(() => group.members().length === 0, 120_000);
+  const partition = action.partition % cluster.partitions(TOPICS.source);
+  const log = cluster.log(TOPICS.source, partition);
+  const offset = Math.max(0, Math.round(log.start + (log.end - log.start) * action.share));
+  note(`the group is reset to ${offset} in partition ${partition}`);
+  cluster.commitOffset(TOPICS.group, TOPICS.source, partition, offset);
+  obligations.resetByTool(partition, offset);
+  for (let i = 0; i < Math.max(1, count); i++) cast.start();
+}

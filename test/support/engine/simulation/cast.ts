@@ -1,0 +1,129 @@
+/**
+ * The instances of a history, and the machinery around them that any deployment has: processes that ended are started again,
+ * and one whose liveness probe fails is killed first.
+ */
+import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetry.ts';
+import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
+import { Health } from '../../../../src/telemetry/health.ts';
+import type { Instance, World } from '../world.ts';
+import type { PlacedStrike } from './script.ts';
+import { Violation } from './violation.ts';
+
+const STUCK_AFTER_MS = 60_000;
+
+export class Cast {
+  /** Ends of processes by why they ended. */
+  readonly ends = new Map<string, number>();
+  readonly #world: () => World;
+  readonly #struck: readonly PlacedStrike[];
+  readonly #note: (line: string) => void;
+  readonly #healths: Health[] = [];
+  readonly #stopped = new Set<Instance>();
+  readonly #stopping: Promise<void>[] = [];
+
+  constructor(world: () => World, struck: readonly PlacedStrike[], note: (line: string) => void) {
+    this.#world = world;
+    this.#struck = struck;
+    this.#note = note;
+  }
+
+  /** Gives the instance that is being made the real health, beside the world's own recorder. */
+  withHealth(ports: PipelinePorts): PipelinePorts {
+    const real = new Health({ stuckAfterMs: STUCK_AFTER_MS, now: () => ports.clock.now() });
+    this.#healths.push(real);
+    return { ...ports, health: real satisfies HealthReporter };
+  }
+
+  /** Processes that run, frozen ones not among them. */
+  get running(): Instance[] {
+    return this.#world().instances.filter((instance) => instance.process.state === 'running' && !this.#stopped.has(instance));
+  }
+
+  /** Neither killed nor told to stop. */
+  get alive(): Instance[] {
+    return this.#world().instances.filter((instance) => instance.process.state !== 'killed' && !this.#stopped.has(instance));
+  }
+
+  health(instance: Instance): Health {
+    return this.#healths[this.#world().instances.indexOf(instance)] as Health;
+  }
+
+  start(): void {
+    const { process } = this.#world().start();
+    this.#note(`${process.name} starts`);
+  }
+
+  /** As SIGTERM, and SIGKILL some seconds later. */
+  stop(instance: Instance): void {
+    this.#stopped.add(instance);
+    this.#note(`${instance.process.name} is told to stop`);
+    this.#stopping.push(instance.stop().catch(() => undefined));
+    this.#world().clock.after(30_000, () => {
+      if (instance.group.state !== 'stopped') instance.process.kill();
+    });
+  }
+
+  /** What a deployment does every few seconds. @throws Violation when a process ended, or hangs, for no reason */
+  keep(): void {
+    for (const instance of this.alive) {
+      const why = this.#endOf(instance);
+      if (why === undefined) continue;
+      this.#count(why);
+      this.#note(`${instance.process.name} ended (${why})`);
+      instance.process.kill();
+    }
+    if (this.running.length === 0) this.start();
+  }
+
+  #endOf(instance: Instance): string | undefined {
+    const { refused, startFailure, process } = instance;
+    if (refused !== undefined) {
+      if (/Kafka refuses to let this connector write/.test(refused.message) && this.#hit(process.name, 'rejected'))
+        return 'refused';
+      throw new Violation('refused', refused.message, { cause: refused });
+    }
+    if (startFailure !== undefined) {
+      if (/scripted/.test(String(startFailure))) return 'could not start';
+      throw new Violation('error', `${process.name} did not start: ${String(startFailure)}`, { cause: startFailure });
+    }
+    if (process.stalled || this.health(instance).liveness().ok) return undefined;
+    if (this.hangs(instance)) return 'not live';
+    const stuck = this.health(instance)
+      .liveness()
+      .loops.filter(({ state }) => state === 'stuck');
+    throw new Violation('stuck', `${process.name}: ${stuck.map(({ name, reason }) => `${name} (${reason})`).join(', ')}`);
+  }
+
+  /** Whether a request of this instance was never answered: what it waits for it may hold. */
+  hangs({ process }: Instance): boolean {
+    return this.#hit(process.name, 'silent');
+  }
+
+  #hit(client: string, fate: 'rejected' | 'silent'): boolean {
+    return this.#struck.some(
+      ({ place, strike }) =>
+        strike.kind === 'commit' &&
+        (strike.fate === fate || (fate === 'rejected' && strike.fate === 'too-large')) &&
+        place.startsWith(`commit/${client}/`),
+    );
+  }
+
+  #count(why: string): void {
+    this.ends.set(why, (this.ends.get(why) ?? 0) + 1);
+  }
+}
+
+/** Writes every line of a log that says something happened into the trace. */
+export function tracedLogger(name: string, real: Logger, note: (line: string) => void): Logger {
+  const write = (level: 'info' | 'warn' | 'error') => (fields: object, message: string) => {
+    real[level](fields, message);
+    note(`${name} ${level}: ${message} ${JSON.stringify(fields)}`);
+  };
+  return {
+    debug: (fields, message) => real.debug(fields, message),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: (fields) => tracedLogger(name, real.child(fields), note),
+  };
+}

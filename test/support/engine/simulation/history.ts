@@ -1,0 +1,206 @@
+/**
+ * One history of the real engine over a world in memory: faults for a while, as a script says, then none; after that
+ * everything must settle, and nothing may be held any more. The same script gives the same history.
+ */
+import { TOPICS, World, type WorldSettings } from '../world.ts';
+import { act, type Stage } from './actions.ts';
+import { Cast, tracedLogger } from './cast.ts';
+import { scheduleOf } from './chance.ts';
+import { addTo, type Coverage, coverageOf } from './coverage.ts';
+import { clusterFaults, serviceFaults } from './faults.ts';
+import { Judge } from './judge.ts';
+import { Obligations } from './obligations.ts';
+import { assertAtRest, assertNoTimers } from './rest.ts';
+import { kindOf, type Script, type Shape } from './script.ts';
+import { Strikes } from './strikes.ts';
+import { type Rule, Violation } from './violation.ts';
+
+/** Virtual ms within which everything is settled after the last fault: a transaction that nobody answers takes minutes. */
+const SETTLES_MS = 1_800_000;
+/** For gauges to be reported, positions to be committed, and uploads of lost shards to be given up. */
+const REST_MS = 70_000;
+const STEP_MS = 1_000;
+
+export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
+  readonly beforeCommit?: (world: World) => Promise<void>;
+};
+
+export interface PlayOptions {
+  /** Ports with a rule taken away: a harness that is worth its name finds a violation then. */
+  readonly weakened?: Weakened | undefined;
+  /** Rules that are not judged. */
+  readonly ignored?: readonly Rule[];
+  readonly trace?: (line: string) => void;
+}
+
+export interface HistoryReport {
+  /** With every strike that happened: played again it gives the same history. */
+  readonly script: Script;
+  readonly violation: Violation | undefined;
+  /** Strikes and actions by kind, and what the connector counted. */
+  readonly faults: Coverage;
+  readonly coverage: Coverage;
+  readonly records: number;
+  /** Virtual ms from the last fault until everything was settled. */
+  readonly settledMs: number;
+  /** Commits, submissions, everything that tells one history from another. */
+  readonly fingerprint: string;
+}
+
+export async function play(script: Script, options: PlayOptions = {}): Promise<HistoryReport> {
+  const { seed, shape } = script;
+  const faults: Record<string, number> = {};
+  let world: World | undefined;
+  const theWorld = (): World => world as World;
+  const startMs = Date.UTC(2026, 0, 1);
+  const note = (line: string) => options.trace?.(`${(((world?.clock.now() ?? startMs) - startMs) / 1000).toFixed(3)} ${line}`);
+  const strikes = new Strikes(seed, script.strikes, (struck) => {
+    addTo(faults, { [kindOf(struck)]: 1 });
+    note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
+  });
+  const obligations = new Obligations(TOPICS, ['decisions', 'dead']);
+  const judge = new Judge(obligations, shape, options.ignored ?? []);
+  const cast = new Cast(theWorld, strikes.struck, note);
+  world = new World({
+    ...settingsOf(script),
+    hooks: {
+      ...clusterFaults(strikes, seed, shape, theWorld),
+      ...judge.hooks(theWorld),
+      beforeCommit: () => options.weakened?.beforeCommit?.(theWorld()),
+    },
+    service: { ...serviceFaults(strikes, seed, theWorld), onUpload: (remoteId) => judge.uploaded(remoteId) },
+    ...(options.weakened?.cluster === undefined ? {} : { cluster: options.weakened.cluster }),
+    wrap: (ports, inside) => {
+      const name = `i${inside.instances.length + 1}`;
+      const traced = options.trace === undefined ? ports : { ...ports, logger: tracedLogger(name, ports.logger, note) };
+      const whole = cast.withHealth(traced);
+      return options.weakened?.wrap?.(whole, inside) ?? whole;
+    },
+  });
+  judge.watch(world);
+  if (options.trace !== undefined) traceCommits(world, note);
+  const stage: Stage = { world, cast, obligations, note };
+  let settledMs = 0;
+  let violation: Violation | undefined;
+  try {
+    await trouble(stage, script, judge, (action) => addTo(faults, { [action]: 1 }));
+    strikes.on = false;
+    settledMs = await peace(stage, judge);
+  } catch (error) {
+    violation = judge.violation ?? (error instanceof Violation ? error : new Violation('error', String(error), { cause: error }));
+    note(`VIOLATION ${violation.message}`);
+  }
+  const coverage = { ...coverageOf(world), 'resets taken up': obligations.resets, 'terminal records': obligations.terminals };
+  for (const [why, count] of cast.ends) addTo(coverage, { [`ended: ${why}`]: count });
+  return {
+    script: { ...script, strikes: strikes.struck },
+    violation,
+    faults,
+    coverage,
+    records: world.produced,
+    settledMs,
+    fingerprint: `${world.clock.now()} ${JSON.stringify(world.service.calls)} ${JSON.stringify(coverage)}`,
+  };
+}
+
+/** The part of a history in which things go wrong. */
+async function trouble(stage: Stage, script: Script, judge: Judge, did: (action: string) => void): Promise<void> {
+  const { world, cast, note } = stage;
+  let passedMs = 0;
+  const passUntil = async (atMs: number) => {
+    while (passedMs < atMs) {
+      const stepMs = Math.min(STEP_MS, atMs - passedMs);
+      await world.clock.advance(stepMs);
+      passedMs += stepMs;
+      judge.check();
+      cast.keep();
+    }
+  };
+  for (let i = 0; i < script.shape.instances; i++) cast.start();
+  for (const event of script.events) {
+    await passUntil(event.atMs);
+    note(`> ${JSON.stringify(event)}`);
+    if (await act(stage, event)) did(event.do);
+    judge.check();
+  }
+  await passUntil(script.untilMs);
+}
+
+/** Nothing goes wrong any more. @returns virtual ms until everything was settled */
+async function peace({ world, cast, obligations, note }: Stage, judge: Judge): Promise<number> {
+  note('faults stop');
+  for (const { process, group } of world.instances) {
+    process.thaw();
+    group.heal();
+  }
+  world.service.finishAll();
+  let settledMs = 0;
+  for (; !obligations.settled; settledMs += STEP_MS) {
+    if (settledMs > SETTLES_MS) {
+      const missing = obligations.missing();
+      throw new Violation(
+        'settles',
+        `${missing.length} records wait (${missing.slice(0, 5)}), live jobs ${obligations.liveJobs()}`,
+      );
+    }
+    await world.clock.advance(STEP_MS);
+    judge.check();
+    cast.keep();
+    // What was under review by a plan that never ends, and came in late.
+    if (settledMs % 60_000 === 0) world.service.finishAll();
+  }
+  note('everything is settled');
+  await world.clock.advance(REST_MS);
+  judge.check();
+  cast.keep();
+  assertAtRest(world, cast);
+  for (const instance of cast.running) cast.stop(instance);
+  await world.clock.advance(REST_MS);
+  judge.check();
+  assertNoTimers(world, cast);
+  judge.checkSilence(world);
+  return settledMs;
+}
+
+function settingsOf({ seed, shape }: Script): WorldSettings {
+  return {
+    seed,
+    schedule: scheduleOf(seed, shape.latencyMs),
+    partitions: shape.partitions,
+    budgetBytes: shape.budgetBytes,
+    kafka: {
+      sessionTimeoutMs: shape.sessionTimeoutMs,
+      heartbeatIntervalMs: 2_000,
+      rebalanceTimeoutMs: 20_000,
+      transactions: { timeoutMs: 30_000, maxMessageBytes: 1_048_588 },
+    },
+    options: optionsOf(shape),
+  };
+}
+
+function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
+  return {
+    source: { maxSpan: shape.maxSpan },
+    output: { order: shape.ordered ? 'source' : 'completion' },
+    batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
+    chunk: { maxRows: shape.chunkRows },
+    journal: { partitions: shape.shards },
+    review: {
+      uploadGraceMs: 15_000,
+      missingGraceMs: 6_000,
+      typePauseMs: 4_000,
+      onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
+      ...(shape.maxReviewMs === undefined ? {} : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),
+    },
+    retry: { attempts: shape.attempts, errorRowAttempts: shape.errorRowAttempts },
+    timing: { sessionTimeoutMs: shape.sessionTimeoutMs, probeIntervalMs: 20_000, uploadDrainMs: 20_000 },
+  };
+}
+
+function traceCommits({ kafka }: World, note: (line: string) => void): void {
+  kafka.transactions.watch(({ transactionalId, records, offsets }) => {
+    const writes = records.map(({ topic, record: { key, value } }) => `${topic}:${key}${value === null ? ' ends' : ''}`);
+    const commits = offsets.map(({ commit }) => `${commit.partition}@${commit.offset}`);
+    note(`${transactionalId} commits ${[...writes, ...commits].join(', ')}`);
+  });
+}

@@ -1,0 +1,246 @@
+/**
+ * What the connector owes for each source record, as the committed transactions tell it one by one: the judge of I1 and I2.
+ * It knows the journal's format and nothing else of the engine.
+ *
+ * After the group was reset, records from the reset's offset on are owed again, as a new generation; those that a live job
+ * still names stay owed as they were (DESIGN 3 'Claim').
+ */
+import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
+import type { CoordinateSet, JobRecord } from '../../../../src/core/job.ts';
+import { type PartitionProgress, readJournalRecord } from '../../../../src/core/journal-records.ts';
+import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import type { PipelineTopics } from '../../memory/client.ts';
+import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';
+import { Violation } from './violation.ts';
+
+interface Owed {
+  readonly offset: number;
+  /** How often the group had been reset when it was last asked for. */
+  generation: number;
+  settled: boolean;
+  /** Generations that it has a terminal record of. */
+  readonly terminal: Set<number>;
+  /** Live jobs that name it. */
+  readonly jobs: Set<string>;
+  /** Nothing more is owed: passed over by a reset forward, or removed from the topic before a job named it. */
+  excuse: 'skipped' | 'removed' | undefined;
+}
+
+interface Partition {
+  readonly records: Map<number, Owed>;
+  progress: PartitionProgress | undefined;
+  /** Offsets that Kafka's tool has set, and no owner has taken up yet. */
+  resets: number[];
+  logStart: number;
+}
+
+export class Obligations {
+  /** Resets that an owner took up. */
+  resets = 0;
+  /** Terminal records seen. */
+  terminals = 0;
+  readonly #topics: PipelineTopics;
+  readonly #outputs: readonly string[];
+  readonly #partitions = new Map<number, Partition>();
+  readonly #jobs = new Map<string, JobRecord>();
+  readonly #left = new Map<string, CoordinateSet>();
+  readonly #recorded = new Set<string>();
+
+  constructor(topics: PipelineTopics, outputs: readonly string[]) {
+    this.#topics = topics;
+    this.#outputs = outputs;
+  }
+
+  produced(partition: number, offset: number): void {
+    const { records, progress } = this.#partition(partition);
+    records.set(offset, {
+      offset,
+      generation: progress?.replay ?? 0,
+      settled: false,
+      terminal: new Set(),
+      jobs: new Set(),
+      excuse: undefined,
+    });
+  }
+
+  /** Records below `start` are gone from the source. What no job named yet may still be in somebody's hands. */
+  removed(partition: number, start: number): void {
+    const state = this.#partition(partition);
+    state.logStart = Math.max(state.logStart, start);
+    for (const owed of state.records.values())
+      if (owed.offset < start && !owed.settled && owed.jobs.size === 0) owed.excuse ??= 'removed';
+  }
+
+  resetByTool(partition: number, offset: number): void {
+    this.#partition(partition).resets.push(offset);
+  }
+
+  /** Whether the journal has ever named this remote id. */
+  isRecorded(remoteId: string): boolean {
+    return this.#recorded.has(remoteId);
+  }
+
+  /** Nothing is owed any more. */
+  get settled(): boolean {
+    return this.#jobs.size === 0 && this.missing().length === 0;
+  }
+
+  /** Records without their terminal record. */
+  missing(): string[] {
+    return [...this.#partitions].flatMap(([partition, { records }]) =>
+      [...records.values()]
+        .filter((owed) => !owed.settled && owed.excuse === undefined)
+        .map(({ offset }) => `${partition}:${offset}`),
+    );
+  }
+
+  liveJobs(): string[] {
+    return [...this.#jobs.keys()];
+  }
+
+  /** @throws Violation of I1 or I2 */
+  committed({ records, offsets }: CommittedTransaction): void {
+    const touched = new Set<number>();
+    for (const { topic, record } of records) if (topic === this.#topics.journal) this.#fold(record, touched);
+    for (const { topic, record } of records) if (this.#outputs.includes(topic)) this.#terminal(record, touched);
+    for (const { topic, commit } of offsets) {
+      if (topic !== this.#topics.source) continue;
+      const { progress } = this.#partition(commit.partition);
+      if (progress?.watermark !== commit.offset || commit.metadata !== `v1:${progress.seq}`) {
+        throw new Violation(
+          'I1',
+          `offset ${commit.offset} committed for partition ${commit.partition} is not what progress says`,
+        );
+      }
+    }
+    for (const id of this.#jobs.keys())
+      if (!this.#left.has(id)) throw new Violation('I1', `nothing says what is left of job ${id}`);
+    for (const id of this.#left.keys())
+      if (!this.#jobs.has(id)) throw new Violation('I1', `something is left of job ${id}, which is gone`);
+    for (const partition of touched) this.#check(partition);
+  }
+
+  #fold({ key, value }: OutgoingRecord, touched: Set<number>): void {
+    const entry = readJournalRecord(String(key), value === null ? null : String(value));
+    if (entry.entry === 'progress') {
+      this.#progress(entry.partition, entry.value);
+      touched.add(entry.partition);
+    } else if (entry.entry === 'job') {
+      if (entry.value === null) this.#jobs.delete(entry.id);
+      else {
+        this.#jobs.set(entry.id, entry.value);
+        this.#recorded.add(entry.value.remoteId);
+      }
+    } else if (entry.entry === 'left') {
+      for (const { partition, offset } of this.#left.get(entry.id) ?? []) {
+        this.#partition(partition).records.get(offset)?.jobs.delete(entry.id);
+        touched.add(partition);
+      }
+      if (entry.value === null) this.#left.delete(entry.id);
+      else this.#left.set(entry.id, entry.value);
+      for (const { partition, offset } of entry.value ?? []) {
+        this.#owed('I1', partition, offset).jobs.add(entry.id);
+        touched.add(partition);
+      }
+    }
+  }
+
+  #progress(partition: number, next: PartitionProgress): void {
+    const state = this.#partition(partition);
+    const before = state.progress;
+    state.progress = next;
+    if (before === undefined) {
+      const explained = state.resets.length > 0 || next.watermark <= state.logStart;
+      if (!explained) throw new Violation('I1', `partition ${partition} begins at ${next.watermark}: nobody said so`);
+      for (const owed of state.records.values()) if (owed.offset < next.watermark) owed.excuse ??= 'skipped';
+      state.resets = [];
+    } else if (next.replay !== before.replay) this.#reset(partition, state, next, before.replay);
+    else if (next.watermark < before.watermark)
+      throw new Violation('I1', `the watermark of partition ${partition} fell from ${before.watermark} to ${next.watermark}`);
+  }
+
+  #reset(partition: number, state: Partition, next: PartitionProgress, before: number): void {
+    const live = new Set([...state.records.values()].filter(({ jobs }) => jobs.size > 0).map(({ offset }) => offset));
+    const asked = state.resets.findLast((offset) => {
+      let at = Math.max(offset, state.logStart);
+      while (live.has(at)) at++;
+      // Beyond the end of the log a reset goes to the end.
+      return at === next.watermark || offset > next.watermark;
+    });
+    if (asked === undefined || next.replay !== before + 1)
+      throw new Violation('I1', `partition ${partition} was reset to ${next.watermark}, which nobody asked for`);
+    this.resets++;
+    state.resets = [];
+    const from = Math.min(Math.max(asked, state.logStart), next.watermark);
+    for (const owed of state.records.values()) {
+      if (owed.jobs.size > 0) continue;
+      if (owed.offset < from) {
+        if (!owed.settled) owed.excuse ??= 'skipped';
+        continue;
+      }
+      owed.generation = next.replay;
+      owed.settled = false;
+      owed.excuse = undefined;
+    }
+  }
+
+  #terminal(record: OutgoingRecord, touched: Set<number>): void {
+    const { partition, offset, generation } = settledBy(record);
+    const owed = this.#owed('I2', partition, offset);
+    this.terminals++;
+    touched.add(partition);
+    const name = `record ${partition}:${offset}`;
+    if (owed.terminal.has(generation)) throw new Violation('I2', `${name} has two terminal records (generation ${generation})`);
+    if (generation !== owed.generation) {
+      throw new Violation('I2', `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`);
+    }
+    if (owed.excuse === 'skipped') throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
+    owed.terminal.add(generation);
+    owed.settled = true;
+  }
+
+  /** I1, for every record of the partition. */
+  #check(partition: number): void {
+    const { progress, records } = this.#partition(partition);
+    for (const { offset, settled, jobs, excuse } of records.values()) {
+      const name = `record ${partition}:${offset}`;
+      if (jobs.size > 1) throw new Violation('I1', `${name} is in two live jobs: ${[...jobs].join(' ')}`);
+      if (jobs.size > 0 && settled) throw new Violation('I1', `${name} is settled, and in live job ${[...jobs].join(' ')}`);
+      const isClaimed = progress !== undefined && (offset < progress.watermark || progress.claimed.has(offset));
+      if (isClaimed && !settled && jobs.size === 0 && excuse === undefined)
+        throw new Violation('I1', `${name} is lost: claimed, and neither settled nor in a live job`);
+      if (!isClaimed && (settled || jobs.size > 0))
+        throw new Violation(
+          'I1',
+          `${name} is ${settled ? 'settled' : 'in a live job'}, and not claimed: it would be reviewed again`,
+        );
+    }
+  }
+
+  #owed(rule: 'I1' | 'I2', partition: number, offset: number): Owed {
+    const owed = this.#partition(partition).records.get(offset);
+    if (owed === undefined) throw new Violation(rule, `there is no record ${partition}:${offset}`);
+    return owed;
+  }
+
+  #partition(partition: number): Partition {
+    let state = this.#partitions.get(partition);
+    if (state === undefined) {
+      state = { records: new Map(), progress: undefined, resets: [], logStart: 0 };
+      this.#partitions.set(partition, state);
+    }
+    return state;
+  }
+}
+
+/** Which record, asked for the how manieth time, a terminal record settles. */
+function settledBy({ headers = {}, value }: OutgoingRecord): { partition: number; offset: number; generation: number } {
+  const header = (name: string) => String(headers[name]);
+  if (headers[DEAD_LETTER_HEADERS.partition] !== undefined) {
+    const generation = Number(/#(\d+)$/.exec(header(DEAD_LETTER_HEADERS.eventId))?.[1] ?? 0);
+    const partition = Number(header(DEAD_LETTER_HEADERS.partition));
+    return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation };
+  }
+  const { partition, offset, replay = 0 } = JSON.parse(String(value)) as { partition: number; offset: number; replay?: number };
+  return { partition, offset, generation: replay };
+}

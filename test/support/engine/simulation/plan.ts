@@ -1,0 +1,88 @@
+/** Draws a history from its seed: most are short, so that many can be played; each has its own mix of faults. */
+import type { SeededRandom } from '../../memory/clock.ts';
+import { Chance } from './chance.ts';
+import type { Action, Event, Script, Shape } from './script.ts';
+
+/** How often each action happens, relative to the others. */
+const WEIGHTS: readonly (readonly [weight: number, draw: (random: SeededRandom, shape: Shape) => Action])[] = [
+  [6, (random) => ({ do: 'kill', which: random.below(8), steps: random.below(40) })],
+  [4, (random, shape) => ({ do: 'freeze', which: random.below(8), steps: random.below(40), forMs: drawAbsence(random, shape) })],
+  [2, (random) => ({ do: 'stop', which: random.below(8) })],
+  [4, () => ({ do: 'start' })],
+  [2, (random, shape) => ({ do: 'isolate', which: random.below(8), forMs: drawAbsence(random, shape) })],
+  [2, (random) => ({ do: 'crash client', which: random.below(8) })],
+  [2, () => ({ do: 'rebalance' })],
+  [2, (random) => ({ do: 'expire transaction', which: random.below(8) })],
+  [4, (random) => ({ do: 'compact', share: random.next() < 0.5 ? 1 : random.next(), dropTombstones: random.next() < 0.4 })],
+  [1, () => ({ do: 'add partition' })],
+  [1.5, (random) => ({ do: 'retention', partition: random.below(8), share: random.next() })],
+  [2, (random) => ({ do: 'reset', partition: random.below(8), share: random.next() * 1.2 - 0.1, killed: random.next() < 0.5 })],
+];
+const TOTAL_WEIGHT = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
+
+/** Half of all absences outlast the session, so that somebody else takes over meanwhile. */
+function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number {
+  return random.next() < 0.5 ? random.below(sessionTimeoutMs) : sessionTimeoutMs + 2_000 + random.below(15_000);
+}
+
+export function planOf(seed: number): Script {
+  const chance = new Chance(seed);
+  const shape = drawShape(chance.of('shape'));
+  const random = chance.of('events');
+  const rounds = random.next() < 0.08 ? 12 + random.below(14) : 3 + random.below(7);
+  const restless = random.next();
+  const events: Event[] = [];
+  let atMs = 0;
+  for (let round = 0; round < rounds; round++) {
+    if (round === 0 || random.next() < 0.8) events.push({ atMs, ...drawProduce(random) });
+    atMs += random.below(5_000);
+    while (random.next() < 0.25 + restless * 0.4) {
+      events.push({ atMs, ...drawAction(random, shape) });
+      atMs += random.below(1_000);
+    }
+  }
+  return { seed, shape, events, untilMs: atMs + random.below(8_000) };
+}
+
+function drawShape(random: SeededRandom): Shape {
+  const pick = <T>(...from: readonly T[]): T => from[random.below(from.length)] as T;
+  const reviewLimit = random.next() < 0.15;
+  return {
+    instances: random.next() < 0.6 ? 2 : 1,
+    partitions: 1 + random.below(3),
+    shards: 1 + random.below(2),
+    batchRows: 1 + random.below(8),
+    batchAgeMs: 500 + random.below(2_500),
+    chunkRows: 1 + random.below(4),
+    attempts: 1 + random.below(3),
+    errorRowAttempts: 1 + random.below(2),
+    maxSpan: pick(4, 15, 200_000, 200_000),
+    budgetBytes: pick(3_000, 20_000, 1_000_000),
+    sessionTimeoutMs: pick(6_000, 9_000),
+    latencyMs: pick(0, 5, 20, 20, 200),
+    ordered: random.next() < 0.3,
+    rejectedToDeadLetters: random.next() < 0.3,
+    ...(reviewLimit ? { maxReviewMs: 8_000 } : {}),
+  };
+}
+
+function drawProduce(random: SeededRandom): Action {
+  const transactional = random.next() < 0.1;
+  return {
+    do: 'produce',
+    count: 1 + random.below(9),
+    types: 1 + random.below(3),
+    poisonEvery: 3 + random.below(8),
+    ...(random.next() < 0.2 ? { oddTimes: true } : {}),
+    ...(transactional ? { transaction: random.next() < 0.7 ? 'commit' : 'abort' } : {}),
+  };
+}
+
+function drawAction(random: SeededRandom, shape: Shape): Action {
+  let roll = random.next() * TOTAL_WEIGHT;
+  for (const [weight, draw] of WEIGHTS) {
+    roll -= weight;
+    if (roll < 0) return draw(random, shape);
+  }
+  return { do: 'start' };
+}

@@ -1,0 +1,42 @@
+/** The end of a history: everything is settled, so nothing may be held any more. */
+import { type Instance, TOPICS, type World } from '../world.ts';
+import type { Cast } from './cast.ts';
+import { Violation } from './violation.ts';
+
+/** Gauges that are 0 when there is nothing to do. */
+const IDLE = ['balance_items', 'items_in_flight', 'items_buffered', 'consumer_lag', 'shards_paused', 'batches'];
+
+/** @throws Violation that says what is still held, and by whom */
+export function assertAtRest(world: World, cast: Cast): void {
+  const held = cast.running.flatMap((instance) => (cast.hangs(instance) ? [] : heldBy(instance, cast)));
+  const { cluster, transactions } = world.kafka;
+  for (let partition = 0; partition < cluster.partitions(TOPICS.source); partition++) {
+    const { end } = cluster.log(TOPICS.source, partition);
+    const { offset } = world.committed(partition);
+    if (offset !== end) held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
+  }
+  for (const id of transactions.openTransactions()) held.push(`an open transaction of ${id}`);
+  // By the logs, after all compaction: what a restart would find.
+  for (const { record } of world.liveJobs()) held.push(`live job ${record.id}`);
+  if (held.length > 0) throw new Violation('rest', held.join('; '));
+}
+
+function heldBy(instance: Instance, cast: Cast): string[] {
+  const { process, budget, metrics } = instance;
+  const held: string[] = [];
+  if (budget.usedBytes !== 0) held.push(`${budget.usedBytes} bytes of memory`);
+  for (const [series, value] of metrics.gauges) {
+    if (value !== 0 && IDLE.includes(series.slice(0, series.indexOf('{')))) held.push(`${series} ${value}`);
+  }
+  const { ok, conditions } = cast.health(instance).readiness();
+  if (!ok) held.push(`not ready: ${conditions.flatMap(({ reason = [] }) => reason).join(', ')}`);
+  return held.map((one) => `${process.name} keeps ${one}`);
+}
+
+/** @throws Violation when a stopped instance left a timer behind */
+export function assertNoTimers({ instances }: World, cast: Cast): void {
+  const ended = instances.filter((instance) => !cast.hangs(instance));
+  const left = ended.filter(({ process }) => process.state !== 'killed' && process.timers > 0);
+  if (left.length > 0)
+    throw new Violation('rest', left.map(({ process }) => `${process.name} leaves ${process.timers} timer(s)`).join('; '));
+}

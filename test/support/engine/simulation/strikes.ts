@@ -1,0 +1,56 @@
+/** Which calls go wrong: drawn from the seed, each history with its own mix, or as a script lists them. */
+import type { SeededRandom } from '../../memory/clock.ts';
+import { Chance } from './chance.ts';
+import type { PlacedStrike, Strike } from './script.ts';
+
+/** Of a kind of strike, a history has none, few, the usual, or many. */
+const MIX = [0, 0.4, 1, 2.5];
+
+export class Strikes {
+  /** In the order in which they happened. */
+  readonly struck: PlacedStrike[] = [];
+  /** Off: everything works from now on. */
+  on = true;
+  readonly #chance: Chance;
+  readonly #given: ReadonlyMap<string, Strike> | undefined;
+  readonly #asked = new Map<string, number>();
+  readonly #mix = new Map<string, number>();
+  readonly #noted: (struck: PlacedStrike) => void;
+
+  constructor(seed: number, given: readonly PlacedStrike[] | undefined, noted: (struck: PlacedStrike) => void = () => {}) {
+    this.#chance = new Chance(seed);
+    this.#noted = noted;
+    if (given !== undefined) this.#given = new Map(given.map(({ place, nth, strike }) => [`${place}#${nth}`, strike]));
+  }
+
+  /** Asked once per call at `place`: what goes wrong with it, if anything. */
+  at(place: string, group: string, probability: number, draw: (random: SeededRandom) => Strike): Strike | undefined {
+    const nth = this.#asked.get(place) ?? 0;
+    this.#asked.set(place, nth + 1);
+    if (!this.on) return undefined;
+    const strike =
+      this.#given === undefined ? this.#draw(place, nth, group, probability, draw) : this.#given.get(`${place}#${nth}`);
+    if (strike === undefined) return undefined;
+    const struck = { place, nth, strike };
+    this.struck.push(struck);
+    this.#noted(struck);
+    return strike;
+  }
+
+  #draw(
+    place: string,
+    nth: number,
+    group: string,
+    probability: number,
+    draw: (random: SeededRandom) => Strike,
+  ): Strike | undefined {
+    let mix = this.#mix.get(group);
+    if (mix === undefined) {
+      mix = MIX[this.#chance.of(`mix/${group}`).below(MIX.length)] as number;
+      this.#mix.set(group, mix);
+    }
+    if (mix === 0) return undefined;
+    const random = this.#chance.of(place, nth);
+    return random.next() < probability * mix ? draw(random) : undefined;
+  }
+}

@@ -1,0 +1,29 @@
+/** What a judge complains of. */
+export type Rule =
+  /** The invariants of the design. */
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  /** Faults have stopped, and still something is not settled. */
+  | 'settles'
+  /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */
+  | 'rest'
+  /** A connector refused to run on a journal and a source with which nothing is wrong. */
+  | 'refused'
+  /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */
+  | 'stuck'
+  /** An error that nobody expected. */
+  | 'error';
+
+export class Violation extends Error {
+  override readonly name = 'Violation';
+  readonly rule: Rule;
+
+  constructor(rule: Rule, message: string, options?: ErrorOptions) {
+    super(`${rule}: ${message}`, options);
+    this.rule = rule;
+  }
+}
