@@ -25,7 +25,7 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
       partitions: pipeline.journal.partitions,
       replicationFactor: pipeline.journal.replicationFactor,
     },
-    output: { topic: pipeline.output.topic },
+    output: { topic: pipeline.output.topic, order: pipeline.output.order },
     deadLetters: { topic: pipeline.deadLetters.topic },
     batch: {
       maxRows: pipeline.batch.maxRows,

@@ -19,7 +19,11 @@ export interface PipelineOptions {
     /** undefined: 3, or the number of brokers when there are fewer. */
     readonly replicationFactor: number | undefined;
   };
-  readonly output: { readonly topic: string };
+  readonly output: {
+    readonly topic: string;
+    /** Decisions go out as batches finish, or in the order in which the batches of each partition were submitted. */
+    readonly order: 'completion' | 'source';
+  };
   readonly deadLetters: { readonly topic: string };
   readonly batch: BatchLimits;
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };

@@ -63,9 +63,13 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { context, signal } = this.#shard;
+    const { context, signal, turns } = this.#shard;
+    const first = submission.from === undefined;
+    // At once, while submissions still come in the order in which they were sealed.
+    const place = first ? turns.enter(submission.type) : undefined;
     try {
       const sealed = await context.limits.encodes(() => this.#encode(submission));
+      await place?.turn;
       for (;;) {
         await context.gates.open(submission.type, signal);
         const outcome = await context.limits.uploads(async () => {
@@ -77,17 +81,19 @@ export class Submitter {
           if (created === 'rejected') return 'rejected';
           const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return 'later';
+          place?.leave();
           this.#shard.status(job).probe = pass === 'probe';
           await this.#upload(job, created, sealed.body);
           return 'done';
         });
         if (outcome === 'rejected') {
           await deadLetterRejected(this.#shard, submission, sealed.records);
-          if (submission.from === undefined) this.#journaled();
+          if (first) this.#journaled();
         }
         if (outcome !== 'later') return;
       }
     } finally {
+      place?.leave();
       submission.release();
     }
   }
@@ -152,6 +158,7 @@ export class Submitter {
       depth: submission.depth,
       spent: submission.spent,
       root: from?.record.root ?? id,
+      sequence: from?.record.sequence ?? state.nextSequence(),
       count: records.length,
       bytes: body.body.length,
       createdMs: context.clock.now(),

@@ -50,6 +50,11 @@ export function pipelineOptions() {
     }),
     output: group('The decisions.', {
       topic: derivedTopic('Must exist.', '<source.topic>.decisions'),
+      order: choice({
+        help: 'completion: decisions go out as batches finish. source: the batches of each source partition publish in the order in which they were submitted; one slow review then holds up those behind it.',
+        of: ['completion', 'source'],
+        fallback: 'completion',
+      }),
       includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
       headers: texts({
         help: 'Headers of the source record that its decision carries too.',
