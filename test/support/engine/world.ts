@@ -10,7 +10,7 @@ import type { PipelineOptions } from '../../../src/pipeline/options.ts';
 import { Supervisor } from '../../../src/pipeline/supervisor.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { KafkaClient } from '../memory/client.ts';
-import { SeededRandom, VirtualClock } from '../memory/clock.ts';
+import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
 import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka.ts';
 import { VirtualProcess } from '../memory/process.ts';
 import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../memory/recording-telemetry.ts';
@@ -132,6 +132,8 @@ export interface WorldSettings {
   budgetBytes?: number;
   /** The seed also picks the order in which ready steps run. */
   shuffle?: boolean;
+  /** The order of steps, and how long they take, instead of `shuffle`. */
+  schedule?: VirtualClockOptions;
 }
 
 export class World {
@@ -149,7 +151,8 @@ export class World {
     this.#seed = new SeededRandom(settings.seed ?? 1);
     const order = new SeededRandom((settings.seed ?? 1) + 7919);
     this.clock = new VirtualClock(
-      settings.shuffle ? { choose: (channels) => order.below(channels.length), latencyMs: () => order.below(20) } : {},
+      settings.schedule ??
+        (settings.shuffle ? { choose: (channels) => order.below(channels.length), latencyMs: () => order.below(20) } : {}),
     );
     const cluster = settings.cluster ?? ((clock, hooks, changes) => new MemoryKafka(clock, clock, hooks, changes));
     this.kafka = cluster(this.clock, settings.hooks ?? {}, settings.kafka ?? {});
@@ -189,6 +192,11 @@ export class World {
 
   get produced(): number {
     return this.#produced;
+  }
+
+  /** The number of a record that somebody else produces. */
+  count(): number {
+    return this.#produced++;
   }
 
   /** Produces one record as it is given; its offset. */
