@@ -27,6 +27,8 @@ export class Intake {
   readonly #paused = new Set<number>();
   /** Partitions whose range is being asked for. */
   readonly #checking = new Set<number>();
+  /** Partitions whose log begins behind what was fetched: they go on there once what is in the inbox is taken. */
+  readonly #overtaken = new Set<number>();
   readonly #endOffsets = new Map<number, number>();
   #spanWaits = new Map<number, () => void>();
   #cancelTimer: (() => void) | undefined;
@@ -117,7 +119,12 @@ export class Intake {
         signal.throwIfAborted();
         const expected = this.#expected.get(partition) as number;
         if (range !== undefined && expected > range.end) throw this.#recreated(partition, expected);
-        if (range !== undefined && expected < range.start && !this.#inbox.some((batch) => batch.partition === partition)) {
+        if (range !== undefined && expected < range.start) {
+          if (this.#hasInbox(partition)) {
+            this.#overtaken.add(partition);
+            this.#flow();
+            return;
+          }
           const lost = state.partition(partition).unclaimedIn(expected, range.start);
           context.metrics.count('unread_records_lost_total', labels, lost);
           logger.error(
@@ -135,6 +142,10 @@ export class Intake {
     });
   }
 
+  #hasInbox(partition: number): boolean {
+    return this.#inbox.some((batch) => batch.partition === partition);
+  }
+
   async #drain(): Promise<void> {
     this.#draining = true;
     const { context, signal } = this.#shard;
@@ -147,6 +158,7 @@ export class Intake {
         this.#inboxBytes -= batch.bytes;
         this.#schedule();
         await this.#deadLetters(poison);
+        if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
         this.#flow();
       }
     } finally {
@@ -258,7 +270,7 @@ export class Intake {
       const wide = state.partition(partition).span > context.options.source.maxSpan;
       this.#waitForSpan(partition, wide);
       if (wide && state.partition(partition).dirty) this.#commitProgress();
-      const pause = full || wide;
+      const pause = full || wide || this.#overtaken.has(partition);
       if (pause === this.#paused.has(partition)) continue;
       if (pause) {
         this.#paused.add(partition);

@@ -274,3 +274,22 @@ test('content and presigned addresses never reach the log, whatever fails (I6)',
       .every(({ value }) => !/event of a|signature/.test(String(value))),
   );
 });
+
+test('the most batches that one job may cost holds over a restart too', async () => {
+  const world = oneBatch(8, {
+    options: { batch: { maxAgeMs: 1_000 }, retry: { attempts: 1, maxBatchesPerJob: 6 }, review: { typePauseMs: 1_000 } },
+    service: {
+      // The second half fails after the restart, while the halves of the first are under review still.
+      review: ({ rows = [] }) => {
+        const atOnce = rows.length === 8 || (rows.length === 4 && rows[0]?.offset === 0);
+        return { state: 'failed', afterMs: atOnce ? 0 : rows.length === 4 ? 200_000 : 900_000 };
+      },
+    },
+  });
+  await world.clock.runUntil(() => submitted(world).filter((rows) => rows.length === 2).length === 2, 10 * MINUTE);
+  world.instances[0]?.process.kill();
+  world.start();
+  await world.untilSettled(60 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.batches.size, 5);
+});

@@ -113,3 +113,32 @@ test('records that retention takes before a running owner reads them are counted
     instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('removed from the source topic')),
   );
 });
+
+test('retention that overtakes what is fetched but not yet taken loses nothing of that', async () => {
+  const commit = Promise.withResolvers<void>();
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      batchRecords: () => 4,
+      // The dead letter of the first record is slow to commit: what is fetched meanwhile waits.
+      beforeCommit: ({ transaction: { outputs } }) => (outputs === undefined ? undefined : commit.promise),
+    },
+  });
+  const instance = world.start();
+  world.put(0, 'not json');
+  for (let n = 1; n < 20; n++) world.event(0);
+  await world.clock.advance(10_000);
+  world.kafka.cluster.log('content', 0).deleteBefore(40);
+  world.event(0);
+  await world.clock.advance(10_000);
+  for (let n = 0; n < 30; n++) world.event(0);
+  world.kafka.cluster.log('content', 0).deleteBefore(40);
+  await world.clock.advance(10_000);
+  commit.resolve();
+  await world.clock.advance(MINUTE);
+  assert.equal(
+    instance.metrics.counter('unread_records_lost_total') + world.decisions().length + world.published('dead').length,
+    51,
+  );
+  assert.ok(world.decisions().length >= 30, `${world.decisions().length}`);
+});
