@@ -140,6 +140,7 @@ export class ShardRuntime {
       // Not in `released`, which the loss of the shard booked: see ShardWorker.#end.
       if (taken) {
         this.context.ledger.released(records.length);
+        this.inHand.committing -= records.length;
         this.chunk.failed(records, error);
       }
       throw error;

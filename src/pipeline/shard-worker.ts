@@ -20,7 +20,7 @@ import { JournalReplay } from './journal-replay.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Settler } from './settler.ts';
-import { type JobPhase, ShardRuntime } from './shard-runtime.ts';
+import { type InHand, type JobPhase, ShardRuntime } from './shard-runtime.ts';
 import { type Submission, Submitter } from './submitter.ts';
 import { Tracker } from './tracker.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
@@ -54,6 +54,8 @@ export class ShardWorker {
   readonly #replay: JournalReplay;
   readonly #running = new Set<Promise<void>>();
   #owned: { runtime: ShardRuntime; intake: Intake } | undefined;
+  /** Of the shard that was owned: its last transaction may still be in hand. */
+  #inHand: InHand | undefined;
   #lastProgressMs = 0;
   #cancelTick: (() => void) | undefined;
   #over = false;
@@ -129,7 +131,8 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      return { owner: false, inFlight: 0, buffered: 0, lag: 0, oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map() };
+      const inFlight = this.#inHand?.committing ?? 0;
+      return { owner: false, inFlight, buffered: 0, lag: 0, oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map() };
     }
     const { runtime, intake } = this.#owned;
     let oldestEventMs = intake.oldestEventMs;
@@ -279,6 +282,7 @@ export class ShardWorker {
       // What is in a transaction right now is booked when that ends, one way or the other.
       const { inFlight, inHand } = this.#owned.runtime;
       this.#context.ledger.released(inFlight - inHand.committing);
+      this.#inHand = inHand;
       this.#owned.intake.stop();
       this.#owned = undefined;
     }

@@ -222,7 +222,9 @@ export class Supervisor {
   #publish(): void {
     const { metrics, health } = this.#ports;
     const labels = { pipeline: this.#options.name };
-    const reports = [...this.#slots.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker.report()]));
+    // Workers that are over may have a last transaction in hand.
+    const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
+    const reports = workers.flatMap((worker) => worker?.report() ?? []);
     const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
     for (const slot of this.#slots.values()) this.#forgive(slot);
     const inFlight = sum((report) => report.inFlight);

@@ -95,3 +95,27 @@ test('a shard that is released while a transaction is in hand counts its records
     assert.equal(metrics.counter('decisions_total') + metrics.counter('items_released_total'), 5, fate);
   }
 });
+
+test('the balance stays even while a shard that was given up has its last transaction in hand', async () => {
+  let slow = 0;
+  const world = new World({
+    partitions: 2,
+    hooks: {
+      beforeCommit: ({ transaction }) => {
+        if (transaction.outputs === undefined) return undefined;
+        slow++;
+        return world.clock.sleep(5_000);
+      },
+    },
+  });
+  const instance = world.start();
+  world.produce(10, { types: ['a'] });
+  await world.clock.runUntil(() => slow === 2, 60_000);
+  world.start();
+  for (let second = 0; second < 8; second++) {
+    await world.clock.advance(1_000);
+    for (const one of world.instances) assertEven(one, `after ${second} s`);
+  }
+  assert.ok(instance.metrics.counter('rebalances_total') >= 2);
+  await world.clock.runUntil(() => world.published('decisions').length === 10, 60_000);
+});
