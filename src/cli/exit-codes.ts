@@ -5,6 +5,9 @@ export const EXIT = {
   usage: 2,
   unreachable: 3,
   refused: 4,
+  missing: 5,
+  double: 6,
+  unknown: 7,
   interrupted: 130,
 } as const;
 
@@ -15,7 +18,10 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   failure: 'something failed that should not have: the log says what',
   usage: 'wrong arguments, or a configuration with problems',
   unreachable: 'Kafka or the service could not be reached at the start',
-  refused: 'refused to start: topics, journal or permissions are not as they must be',
+  refused: 'refused: topics, journal or permissions are not as they must be',
+  missing: 'audit, explain: a source record has no terminal record, and is not on its way',
+  double: 'audit, explain: a terminal record too many',
+  unknown: 'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
   interrupted: 'ended at once, by a second signal',
 };
 

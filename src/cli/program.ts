@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/problem.ts';
 import { redactText } from '../telemetry/redact.ts';
+import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
+import { deadLettersCommand } from './commands/dead-letters.ts';
+import { explainCommand } from './commands/explain.ts';
+import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
@@ -43,16 +47,27 @@ Start here:
 
 ${exitCodeTable()}`,
     );
-  const commands = [runCommand, checkCommand, sandboxCommand].map((create) => create(io, finish));
-  for (const command of commands) program.addCommand(command);
-  for (const command of [program, ...commands]) {
-    command.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
-    if (command !== program)
-      command
-        .copyInheritedSettings(program)
-        .showHelpAfterError(`(content-review-connector ${command.name()} --help shows what can be said)`);
+  program.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
+  for (const create of [
+    runCommand,
+    checkCommand,
+    journalCommand,
+    explainCommand,
+    auditCommand,
+    deadLettersCommand,
+    sandboxCommand,
+  ]) {
+    const command = create(io, finish);
+    program.addCommand(command);
+    inherit(program, command, command.name());
   }
   return program;
+}
+
+/** Commands made on their own know nothing of the program's settings. */
+function inherit(from: Command, command: Command, name: string): void {
+  command.copyInheritedSettings(from).showHelpAfterError(`(content-review-connector ${name} --help shows what can be said)`);
+  for (const sub of command.commands) inherit(command, sub, `${name} ${sub.name()}`);
 }
 
 function exitCodeOf(error: unknown, io: Io): number {

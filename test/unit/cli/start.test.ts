@@ -39,7 +39,17 @@ describe('the version of Node', () => {
 
 describe('exit codes', () => {
   it('are the ones that scripts already rely on', () => {
-    assert.deepEqual(EXIT, { ok: 0, failure: 1, usage: 2, unreachable: 3, refused: 4, interrupted: 130 });
+    assert.deepEqual(EXIT, {
+      ok: 0,
+      failure: 1,
+      usage: 2,
+      unreachable: 3,
+      refused: 4,
+      missing: 5,
+      double: 6,
+      unknown: 7,
+      interrupted: 130,
+    });
   });
 
   it('are distinct and all explained', () => {

@@ -32,7 +32,7 @@ test('links between documents lead to files and headings that exist', () => {
 test('code that documents name is there', () => {
   // In full, or without src/ where a folder of it begins the name.
   const names =
-    /(?<![\w./-])(?:(?:src|dev|test)\/|(?=(?:app|cli|config|core|kafka|pipeline|review|sandbox|service|telemetry)\/))[\w./-]+\.ts\b/g;
+    /(?<![\w./-])(?:(?:src|dev|test)\/|(?=(?:app|cli|config|core|inspect|kafka|pipeline|review|sandbox|service|telemetry)\/))[\w./-]+\.ts\b/g;
   const missing: string[] = [];
   for (const document of DOCUMENTS) {
     for (const [name] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(names)) {

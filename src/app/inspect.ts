@@ -1,0 +1,121 @@
+/** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
+import { hostname } from 'node:os';
+import { nearest } from '../config/nearest.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { ShardProducer } from '../core/ports/kafka.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
+import { connectKafka } from '../kafka/index.ts';
+import { ContentReviewClient } from '../service/client.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { systemClock, systemRandom } from './system.ts';
+
+/** A person waits: an address that does not answer is told soon. */
+const KAFKA_CONNECT_MS = 3_000;
+const SERVICE_TIMEOUT_MS = 5_000;
+
+export interface InspectOptions {
+  /** Name; may be left out when the configuration has one pipeline. */
+  readonly pipeline: string | undefined;
+  /** Whether the service may be asked for the state of batches. */
+  readonly service: boolean;
+  readonly notice: (text: string) => void;
+}
+
+export interface Tools extends Inspection {
+  /** A producer for the memory of replays (src/inspect/replay.ts): transactional id `<topic>-0`. */
+  openReplay(memoryTopic: string): ShardProducer;
+  /** Who replays, for the memory's record. */
+  readonly instance: string;
+}
+
+/**
+ * Runs `work` on one pipeline and closes what was opened.
+ * @throws InspectError; what `work` throws.
+ */
+export async function withPipeline<T>(config: Config, options: InspectOptions, work: (tools: Tools) => Promise<T>): Promise<T> {
+  const pipeline = choosePipeline(config, options.pipeline);
+  // Standard output is the answer's; what went wrong comes as an error.
+  const logger = createLogger({ level: 'silent' });
+  const { brokers, clientId } = config.kafka;
+  const kafka = connectKafka({ brokers, clientId: `${clientId}-tools`, connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
+  const scan = kafka.scan();
+  const service = options.service ? serviceClient(config) : undefined;
+  const { signal } = new AbortController();
+  try {
+    await kafka.admin.brokerCount().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new InspectError('unreachable', `Kafka at ${brokers.join(',')} cannot be reached: ${why}`, { cause: error });
+    });
+    const { source, journal, output, deadLetters, kafka: tuning } = pipeline;
+    const topics = { source: source.topic, journal: journal.topic, decisions: output.topic, deadLetters: deadLetters.topic };
+    for (const [role, topic] of Object.entries(topics)) {
+      if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
+      const why = role === 'journal' ? 'this pipeline has never run, or under another name' : 'is its name right?';
+      throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
+    }
+    const view = { name: pipeline.name, group: source.group, topics, startFrom: source.startFrom };
+    return await work({
+      pipeline: {
+        ...view,
+        skipsNullValues: source.nullValues === 'skip',
+        transactionTimeoutMs: tuning.transactionTimeoutMs,
+      },
+      scan,
+      admin: kafka.admin,
+      clock: systemClock,
+      signal,
+      notice: options.notice,
+      remoteBatch: service === undefined ? undefined : (id) => remoteBatch(service, id, signal),
+      openReplay: (journalTopic) => kafka.producers({ groupId: source.group, sourceTopic: source.topic, journalTopic }).open(0),
+      instance: `${hostname()}-${process.pid}`,
+    });
+  } finally {
+    await Promise.all([scan.close(), service?.close()]);
+    await kafka.close();
+  }
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  source: 'the source',
+  journal: 'the journal',
+  decisions: 'the decisions',
+  deadLetters: 'the dead letters',
+};
+
+function choosePipeline({ pipelines }: Config, name: string | undefined): PipelineConfig {
+  const names = pipelines.map((pipeline) => pipeline.name);
+  const [first, ...more] = pipelines;
+  if (name === undefined && first !== undefined && more.length === 0) return first;
+  const chosen = pipelines.find((pipeline) => pipeline.name === name);
+  if (chosen !== undefined) return chosen;
+  if (name === undefined)
+    throw new InspectError('usage', `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`);
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? `it has ${names.join(', ')}` : `did you mean ${meant}?`;
+  throw new InspectError('usage', `the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
+}
+
+function serviceClient({ service }: Config): ContentReviewClient {
+  return new ContentReviewClient({
+    baseUrl: service.baseUrl,
+    apiKey: async () => service.apiKey.reveal(),
+    clock: systemClock,
+    random: systemRandom,
+    connectTimeoutMs: Math.min(service.timeouts.connectMs, SERVICE_TIMEOUT_MS),
+    headersTimeoutMs: Math.min(service.timeouts.headersMs, SERVICE_TIMEOUT_MS),
+    bodyTimeoutMs: Math.min(service.timeouts.bodyMs, SERVICE_TIMEOUT_MS),
+    retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
+  });
+}
+
+async function remoteBatch(client: ContentReviewClient, id: string, signal: AbortSignal): Promise<RemoteBatch> {
+  try {
+    const { rawStatus, counts } = await client.getBatch(id, { signal });
+    const finished = counts.success === undefined ? undefined : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
+    return { status: rawStatus, finished, total: counts.total };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
+    return { status: 'unknown_to_service', finished: undefined, total: undefined };
+  }
+}

@@ -1,0 +1,174 @@
+import { Argument, Command } from 'commander';
+import type { LetterList } from '../../inspect/dead-letters.ts';
+import type { ReplayReport, ReplayStatus } from '../../inspect/replay.ts';
+import {
+  type coordinate,
+  coordinates,
+  type InspectFlags,
+  inspectOptions,
+  pointInTime,
+  runTool,
+  texts,
+  wholeNumber,
+} from '../inspect-command.ts';
+import type { Finish, Io } from '../io.ts';
+import { ago, type Cell, counted, table } from '../table.ts';
+
+const DEFAULT_LIMIT = 50;
+
+interface LetterFlags extends InspectFlags {
+  readonly reason?: string[];
+  readonly since?: number;
+  readonly limit: number;
+}
+
+export function deadLettersCommand(io: Io, finish: Finish): Command {
+  return new Command('dead-letters')
+    .summary('list dead letters, or put their originals back')
+    .description('Lists the dead letters of a pipeline, or replays them: puts the original records back on a topic, each once.')
+    .addCommand(listCommand(io, finish))
+    .addCommand(replayCommand(io, finish))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ content-review-connector dead-letters list --config connector.yaml
+  $ content-review-connector dead-letters replay --config connector.yaml --reason no_type --to source`,
+    );
+}
+
+function listCommand(io: Io, finish: Finish): Command {
+  const command = new Command('list')
+    .summary('list dead letters')
+    .description('Lists the newest dead letters, and how many there are for each reason. Never shows content.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ content-review-connector dead-letters list --config connector.yaml --reason too_large
+  $ content-review-connector dead-letters list -c connector.yaml --since 2h --json | jq '.byReason'`,
+    )
+    .action(async (flags: LetterFlags) => {
+      const [{ listLetters }, { ReplayMemory }] = await Promise.all([
+        import('../../inspect/dead-letters.ts'),
+        import('../../inspect/replay-memory.ts'),
+      ]);
+      await runTool(
+        io,
+        finish,
+        flags,
+        async (tools) => {
+          const memory = await ReplayMemory.read(tools);
+          const answer = await listLetters(tools, filterOf(flags), flags.limit, (letter) => memory.replayedMs(letter));
+          return { answer };
+        },
+        listText,
+      );
+    });
+  return letterOptions(command, 'letters that are shown, the newest');
+}
+
+interface ReplayFlags extends LetterFlags {
+  readonly to: string;
+  readonly yes?: true;
+}
+
+function replayCommand(io: Io, finish: Finish): Command {
+  const command = new Command('replay')
+    .summary('put the originals of dead letters back on a topic')
+    .description(
+      'Puts the original key, value and headers of dead letters back on the source or a retry topic. Without --yes it only says what it would do. What was replayed is remembered in <dead letters>.replays, in the same transaction: a second run replays nothing twice, and one that was interrupted goes on.',
+    )
+    .addArgument(
+      new Argument('[partition:offset...]', 'only the letters of these source records').argParser(coordinates).default([], 'all'),
+    )
+    .requiredOption('--to <topic>', '`source`, or the name of a topic')
+    .option('-y, --yes', 'do it')
+    .addHelpText(
+      'after',
+      `
+Replay to the source only after the cause is mended: what still cannot be reviewed becomes a dead letter again.
+
+Examples:
+  $ content-review-connector dead-letters replay --config connector.yaml --reason type_not_allowed --to source
+  $ content-review-connector dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes
+  $ content-review-connector dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes`,
+    )
+    .action(async (at: ReturnType<typeof coordinate>[], flags: ReplayFlags) => {
+      const { replayLetters } = await import('../../inspect/replay.ts');
+      await runTool(
+        io,
+        finish,
+        flags,
+        async (tools) => ({
+          answer: await replayLetters(tools, {
+            filter: { ...filterOf(flags), at },
+            to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
+            listLimit: flags.limit,
+            open: flags.yes === true ? (topic) => tools.openReplay(topic) : undefined,
+            instance: tools.instance,
+          }),
+        }),
+        replayText,
+      );
+    });
+  return letterOptions(command, 'letters that are shown; all that match are replayed');
+}
+
+function letterOptions(command: Command, limit: string): Command {
+  return inspectOptions(command)
+    .option('--reason <reason>', 'only letters with this reason (not_json, no_type, ...); may be given several times', texts)
+    .option('--since <time>', 'only letters published since: ISO 8601, or a length of time before now (15m, 2h, 1d)', pointInTime)
+    .option('-n, --limit <count>', limit, wholeNumber('The limit', 1), DEFAULT_LIMIT);
+}
+
+function filterOf({ reason, since }: LetterFlags) {
+  return { reasons: reason ?? [], at: [], ...(since === undefined ? {} : { sinceMs: since }) };
+}
+
+function listText({ letters, matching, byReason }: LetterList, nowMs: number): string {
+  if (matching === 0) return 'No dead letters.\n';
+  const rows = letters.map((letter): Cell[] => [
+    `${letter.partition}:${letter.offset}`,
+    letter.reason,
+    letter.stage,
+    ago(letter.publishedMs, nowMs),
+    letter.valueBytes,
+    letter.replayedMs === null ? null : `${ago(letter.replayedMs, nowMs)} ago`,
+    `${letter.letter.partition}:${letter.letter.offset}`,
+    letter.message,
+  ]);
+  const reasons = Object.entries(byReason)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${count} ${reason}`);
+  const shown = letters.length < matching ? `, the newest ${letters.length} shown` : '';
+  return [
+    table(['RECORD', 'REASON', 'STAGE', 'AGE', 'BYTES', 'REPLAYED', 'LETTER', 'MESSAGE'], rows),
+    `${counted(matching, 'dead letter')}${shown}: ${reasons.join(', ')}.\n`,
+  ].join('\n');
+}
+
+function replayText({ dryRun, to, letters, counts, listCut }: ReplayReport, nowMs: number): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (all === 0) return 'No dead letters match: nothing to replay.\n';
+  const words: Readonly<Record<ReplayStatus, string>> = {
+    replayed: dryRun ? 'would be replayed' : 'replayed',
+    replayed_before: 'was replayed before',
+    no_value: 'cannot: no value is left',
+  };
+  const rows = letters.map((letter): Cell[] => [
+    `${letter.partition}:${letter.offset}`,
+    letter.reason,
+    ago(letter.publishedMs, nowMs),
+    letter.valueBytes,
+    words[letter.status],
+  ]);
+  const { replayed, replayed_before: before, no_value: gone } = counts;
+  const rest = [before > 0 ? `${before} replayed before` : '', gone > 0 ? `${gone} without a value left` : ''].filter(Boolean);
+  const skipped = rest.length === 0 ? '' : ` Left alone: ${rest.join(', ')}.`;
+  const done = dryRun
+    ? `Dry run: ${counted(replayed, 'record')} would go to ${to}.${skipped}${replayed > 0 ? ' Add --yes to do it.' : ''}`
+    : `${counted(replayed, 'record')} put on ${to}.${skipped}`;
+  const cut = listCut ? `The first ${letters.length} are shown.\n` : '';
+  return [table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows), `${cut}${done}\n`].join('\n');
+}

@@ -1,0 +1,214 @@
+/** The balance of one source partition: each record in its range is put into exactly one account. Pure. */
+import { OffsetSet } from '../core/offset-set.ts';
+import { type OffsetRun, runsOf } from './offset-runs.ts';
+import type { OutputGaps } from './output-gaps.ts';
+import type { TerminalKind } from './terminal-scan.ts';
+
+/** What the journal says about a partition, as it was read before the outputs. */
+export interface JournalWord {
+  /** Every offset below is settled or in a live job; 0 when the pipeline never claimed the partition. */
+  readonly watermark: number;
+  /** Whether an offset at or above the watermark is settled or in a live job. */
+  readonly isClaimed: (offset: number) => boolean;
+  readonly isLive: (offset: number) => boolean;
+  /** The first offset that the pipeline answers for; undefined when the journal no longer tells. */
+  readonly start: number | undefined;
+  readonly isPassedOver: (offset: number) => boolean;
+  readonly hasForgottenResets: boolean;
+}
+
+/** What outputs and journal can no longer tell. */
+export interface OutputLimits extends OutputGaps {
+  /** The pipeline may have begun behind the oldest records, and nothing says where. */
+  readonly startUnknown: boolean;
+  readonly skipsNullValues: boolean;
+}
+
+/** Counts add up: records = decided + deadLettered + skipped + passedOver + beforeStart + waiting + live + missing + unknown. */
+export interface PartitionBalance {
+  readonly partition: number;
+  /** The range, [from, to). */
+  readonly from: number;
+  readonly to: number;
+  /** Committed records in it. */
+  readonly records: number;
+  readonly decided: number;
+  readonly deadLettered: number;
+  /** Null values that the configuration skips. */
+  readonly skipped: number;
+  /** Skipped by a reset of the group to a later offset. */
+  readonly passedOver: number;
+  /** Older than the pipeline's start. */
+  readonly beforeStart: number;
+  /** Not in a job yet: unread, or buffered. */
+  readonly waiting: number;
+  /** In a live job. */
+  readonly live: number;
+  readonly missing: number;
+  /** Without a terminal record, and it can no longer be told why; see `notes` of the report. */
+  readonly unknown: number;
+  /** Terminal records too many: the same event id again. */
+  readonly double: number;
+  /** Terminal records whose source record was never committed, or is gone from a compacted source. */
+  readonly withoutSource: number;
+  /** Terminal records of reviews after a reset (event ids with #n); not double. */
+  readonly replayed: number;
+  readonly missingOffsets: readonly OffsetRun[];
+  readonly doubleOffsets: readonly OffsetRun[];
+  readonly withoutSourceOffsets: readonly OffsetRun[];
+}
+
+type Account = 'decided' | 'deadLettered' | 'skipped' | 'passedOver' | 'beforeStart' | 'waiting' | 'live' | 'missing' | 'unknown';
+
+export interface TakenRecord {
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly hasValue: boolean;
+}
+
+/** Why a record without a terminal record is not called missing. */
+export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start';
+
+/** The terminal records of one source partition, as they are found. A few bits per offset of the range. */
+export class TerminalTally {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly #decided = new OffsetSet();
+  readonly #deadLettered = new OffsetSet();
+  /** By replay count: offsets with a terminal record. */
+  readonly #seen = new Map<number, OffsetSet>();
+  readonly #double = new OffsetSet();
+  #doubles = 0;
+  #replayed = 0;
+
+  constructor(partition: number, from: number, to: number) {
+    this.partition = partition;
+    this.from = from;
+    this.to = to;
+  }
+
+  add(kind: TerminalKind, offset: number, replay: number): void {
+    if (offset < this.from || offset >= this.to) return;
+    let seen = this.#seen.get(replay);
+    if (seen === undefined) {
+      seen = new OffsetSet();
+      this.#seen.set(replay, seen);
+    }
+    if (!seen.add(offset)) {
+      this.#double.add(offset);
+      this.#doubles++;
+      return;
+    }
+    if (replay > 0) this.#replayed++;
+    (kind === 'decision' ? this.#decided : this.#deadLettered).add(offset);
+  }
+
+  /** Smallest offset with a terminal record. */
+  get first(): number | undefined {
+    const firsts = [this.#decided.min(), this.#deadLettered.min()].filter((offset) => offset !== undefined);
+    return firsts.length === 0 ? undefined : Math.min(...firsts);
+  }
+
+  /** Which kind settled it: a decision, if there is one. */
+  kindOf(offset: number): TerminalKind | undefined {
+    if (this.#decided.has(offset)) return 'decision';
+    return this.#deadLettered.has(offset) ? 'dead_letter' : undefined;
+  }
+
+  get doubles(): { readonly count: number; readonly offsets: OffsetSet; readonly replayed: number } {
+    return { count: this.#doubles, offsets: this.#double, replayed: this.#replayed };
+  }
+
+  /** Terminal records for offsets that are not in `visible`. */
+  without(visible: OffsetSet): OffsetSet {
+    const without = new OffsetSet();
+    for (const set of [this.#decided, this.#deadLettered]) for (const one of set) if (!visible.has(one)) without.add(one);
+    return without;
+  }
+}
+
+/** Puts the source records of one partition, given in order, into their accounts. */
+export class BalanceBuilder {
+  readonly #tally: TerminalTally;
+  readonly #journal: JournalWord;
+  readonly #limits: OutputLimits;
+  readonly #visible = new OffsetSet();
+  readonly #missing = new OffsetSet();
+  readonly #counts = {
+    records: 0,
+    decided: 0,
+    deadLettered: 0,
+    skipped: 0,
+    passedOver: 0,
+    beforeStart: 0,
+    waiting: 0,
+    live: 0,
+    missing: 0,
+    unknown: 0,
+  };
+  readonly reasons = new Set<UnknownReason>();
+
+  constructor(tally: TerminalTally, journal: JournalWord, limits: OutputLimits) {
+    this.#tally = tally;
+    this.#journal = journal;
+    this.#limits = limits;
+  }
+
+  /** Takes the next committed record of the range. */
+  take(record: TakenRecord): void {
+    this.#visible.add(record.offset);
+    this.#counts.records++;
+    const account = this.#account(record);
+    this.#counts[account]++;
+    if (account === 'missing') this.#missing.add(record.offset);
+  }
+
+  /**
+   * A terminal record is believed before the journal, because the outputs were read after it: what was live then may be
+   * settled since. Only what the journal calls settled, and no output shows, is missing.
+   */
+  #account({ offset, timestampMs, hasValue }: TakenRecord): Account {
+    const journal = this.#journal;
+    const kind = this.#tally.kindOf(offset);
+    if (kind !== undefined) return kind === 'decision' ? 'decided' : 'deadLettered';
+    if (journal.isLive(offset)) return 'live';
+    if (offset >= journal.watermark && !journal.isClaimed(offset)) return 'waiting';
+    if (journal.start !== undefined && offset < journal.start) return 'beforeStart';
+    if (journal.isPassedOver(offset)) return 'passedOver';
+    if (!hasValue && this.#limits.skipsNullValues) return 'skipped';
+    const reason = this.#doubt(offset, timestampMs);
+    if (reason === undefined) return 'missing';
+    this.reasons.add(reason);
+    return 'unknown';
+  }
+
+  #doubt(offset: number, timestampMs: number): UnknownReason | undefined {
+    const { completeSinceMs, compacted, startUnknown } = this.#limits;
+    if (this.#journal.hasForgottenResets) return 'reset';
+    if (compacted) return 'compaction';
+    if (timestampMs < completeSinceMs) return 'retention';
+    const { first } = this.#tally;
+    if (startUnknown && this.#journal.start === undefined && (first === undefined || offset < first)) return 'start';
+    return undefined;
+  }
+
+  /** @param logStart the source's first offset now: retention may have removed records of the range since it was chosen. */
+  finish(logStart: number): PartitionBalance {
+    const { partition, from, to, doubles } = this.#tally;
+    const without = this.#tally.without(this.#visible);
+    without.dropBelow(logStart);
+    return {
+      partition,
+      from,
+      to,
+      ...this.#counts,
+      double: doubles.count,
+      withoutSource: without.size,
+      replayed: doubles.replayed,
+      missingOffsets: runsOf(this.#missing),
+      doubleOffsets: runsOf(doubles.offsets),
+      withoutSourceOffsets: runsOf(without),
+    };
+  }
+}

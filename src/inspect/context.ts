@@ -1,0 +1,78 @@
+/** What the tools know of the pipeline that they look at, and through what they look. */
+import type { Clock } from '../core/ports/clock.ts';
+import type { ClusterAdmin } from '../core/ports/kafka.ts';
+import type { TopicScan } from '../core/ports/topic-scan.ts';
+
+/** What the service says about a batch, in its own words. */
+export interface RemoteBatch {
+  /** batch_status as the service spelled it; `unknown_to_service` for 404 and 410. */
+  readonly status: string;
+  readonly finished: number | undefined;
+  readonly total: number | undefined;
+}
+
+export interface PipelineView {
+  readonly name: string;
+  readonly group: string;
+  readonly topics: {
+    readonly source: string;
+    readonly journal: string;
+    readonly decisions: string;
+    readonly deadLetters: string;
+  };
+  readonly startFrom: 'earliest' | 'latest';
+  /** Null values are skipped, not dead-lettered. */
+  readonly skipsNullValues: boolean;
+  /** How long a transaction of the connector can stay open, ms. */
+  readonly transactionTimeoutMs: number;
+}
+
+export interface Inspection {
+  readonly pipeline: PipelineView;
+  readonly scan: TopicScan;
+  readonly admin: ClusterAdmin;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Tells a person what takes so long. */
+  readonly notice: (text: string) => void;
+  /** Asks the service for a batch; undefined when it is not to be asked. Rejects when it cannot be reached. */
+  readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
+}
+
+/** Why a tool cannot answer; becomes an exit code. */
+export type InspectFailure =
+  /** What was asked for makes no sense here: no such partition, an offset beyond the end. */
+  | 'usage'
+  /** A topic is missing, or is not what it should be. */
+  | 'refused'
+  /** Kafka cannot be reached, or does not answer in time. */
+  | 'unreachable';
+
+export class InspectError extends Error {
+  override readonly name = 'InspectError';
+  readonly failure: InspectFailure;
+  constructor(failure: InspectFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
+/** Tools read a few partitions at a time: a connection carries one fetch after the other. */
+export const PARTITIONS_AT_A_TIME = 4;
+
+/** Runs `work` on every item, at most `width` at a time. Rejects with the first failure, after what runs has ended. */
+export async function eachAtATime<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  let failure: { readonly error: unknown } | undefined;
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined && failure === undefined; item = queue.shift()) {
+      try {
+        await work(item);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, queue.length) }, worker));
+  if (failure !== undefined) throw failure.error;
+}

@@ -1,0 +1,131 @@
+/** One shard's journal as an observer reads it: the state that an owner would replay, and what older records still tell. */
+import { type JournalEntry, JournalFormatError, type PartitionProgress, readJournalRecord } from '../core/journal-records.ts';
+import { type JournalState, JournalView } from '../core/journal-view.ts';
+import { OffsetSet } from '../core/offset-set.ts';
+import { InspectError, type Inspection } from './context.ts';
+
+/** A journal that goes on being written and compacted while it is read may need a second look to make sense. */
+const MAX_PASSES = 5;
+
+export interface ShardJournal {
+  readonly shard: number;
+  readonly state: JournalState;
+  readonly history: ProgressHistory;
+  /** By partition: offsets left in live jobs. */
+  readonly live: ReadonlyMap<number, OffsetSet>;
+}
+
+/** Told of every record of the journal still there, in order. */
+export type JournalObserver = (entry: JournalEntry, writtenMs: number) => void;
+
+/**
+ * Reads a shard's journal to its end as it is now.
+ * @throws InspectError `refused` when it cannot be understood: it is another application's, or of a newer version.
+ */
+export async function readShardJournal(inspection: Inspection, shard: number, observe?: JournalObserver): Promise<ShardJournal> {
+  const { scan, pipeline, signal } = inspection;
+  const view = new JournalView();
+  const history = new ProgressHistory();
+  let position = 0;
+  for (let pass = 1; ; pass++) {
+    // Only what is committed: an open transaction of the owner says nothing yet, and must not hold us up.
+    const bounds = (await scan.bounds(pipeline.topics.journal)).get(shard);
+    if (bounds === undefined) {
+      throw new InspectError('usage', `the journal ${pipeline.topics.journal} has no partition ${shard}`);
+    }
+    try {
+      await scan.read(
+        pipeline.topics.journal,
+        { partition: shard, from: Math.max(position, bounds.start), until: bounds.stable },
+        (records, next) => {
+          for (const record of records) {
+            const key = record.key?.toString() ?? '';
+            const value = record.value?.toString() ?? null;
+            view.fold(key, value);
+            const entry = readJournalRecord(key, value);
+            if (entry.entry === 'progress') history.fold(entry.partition, entry.value);
+            observe?.(entry, record.timestampMs);
+          }
+          position = next;
+        },
+        signal,
+      );
+      const state = view.finish();
+      checkMeta(inspection, state);
+      return { shard, state, history, live: liveOffsets(state) };
+    } catch (error) {
+      if (!(error instanceof JournalFormatError)) throw error;
+      // Compaction may have removed a record for the sake of one written after this pass began: read on to it.
+      const more = ((await scan.bounds(pipeline.topics.journal)).get(shard)?.stable ?? 0) > position;
+      if (!more || pass === MAX_PASSES) {
+        throw new InspectError('refused', `partition ${shard} of the journal ${pipeline.topics.journal}: ${error.message}`, {
+          cause: error,
+        });
+      }
+    }
+  }
+}
+
+function checkMeta({ pipeline }: Inspection, { meta }: JournalState): void {
+  const { group, topics } = pipeline;
+  if (meta === undefined || (meta.group === group && meta.source === topics.source)) return;
+  throw new InspectError(
+    'refused',
+    `the journal ${topics.journal} belongs to group ${meta.group} and topic ${meta.source}, not to ${group} and ${topics.source}: is this the configuration that the pipeline runs with?`,
+  );
+}
+
+function liveOffsets(state: JournalState): Map<number, OffsetSet> {
+  const live = new Map<number, OffsetSet>();
+  for (const job of state.jobs.values()) {
+    for (const [partition, offsets] of job.left.entries()) {
+      const all = live.get(partition) ?? new OffsetSet();
+      live.set(partition, all);
+      for (const offset of offsets) all.add(offset);
+    }
+  }
+  return live;
+}
+
+/**
+ * Where a partition began and what resets passed over, as far as compaction has left the records that tell it. Exact where
+ * they are there; `forgotten` where they are not.
+ */
+export class ProgressHistory {
+  readonly #last = new Map<number, PartitionProgress>();
+  readonly #starts = new Map<number, number>();
+  readonly #passedOver = new Map<number, OffsetSet>();
+  readonly #forgottenResets = new Set<number>();
+
+  fold(partition: number, progress: PartitionProgress): void {
+    const before = this.#last.get(partition);
+    this.#last.set(partition, progress);
+    // Nothing was ever claimed: no record between the start and W.
+    if (progress.last === null && progress.replay === 0) this.#starts.set(partition, progress.watermark);
+    const resets = progress.replay - (before?.replay ?? 0);
+    if (resets === 1 && before !== undefined && progress.last === null) this.#passOver(partition, before, progress.watermark);
+    else if (resets > 0) this.#forgottenResets.add(partition);
+  }
+
+  /** The first offset that the pipeline took responsibility for; undefined when the journal no longer says. */
+  startOf(partition: number): number | undefined {
+    return this.#starts.get(partition);
+  }
+
+  /** Offsets that a forward reset skipped: they have no terminal record, as the operator wanted. */
+  passedOver(partition: number): OffsetSet | undefined {
+    return this.#passedOver.get(partition);
+  }
+
+  /** Whether the group was reset in a way that the journal no longer tells in full. */
+  hasForgottenResets(partition: number): boolean {
+    return this.#forgottenResets.has(partition);
+  }
+
+  #passOver(partition: number, before: PartitionProgress, watermark: number): void {
+    const passed = this.#passedOver.get(partition) ?? new OffsetSet();
+    this.#passedOver.set(partition, passed);
+    // Offsets up to the new W that were claimed before were settled, or are still in live jobs.
+    for (let offset = before.watermark; offset < watermark; offset++) if (!before.claimed.has(offset)) passed.add(offset);
+  }
+}
