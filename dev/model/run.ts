@@ -1,0 +1,30 @@
+/** Runs one named configuration, and compares. */
+import type { Configuration } from './configurations.ts';
+import { Model } from './model.ts';
+import { RULES, scenario } from './rules.ts';
+import { type Outcome, type SearchOptions, search } from './search.ts';
+
+export function runConfiguration(
+  { records, slots, rules, live }: Configuration,
+  { symmetry = true, ...options }: SearchOptions & { readonly symmetry?: boolean } = {},
+): { model: Model; outcome: Outcome } {
+  const model = new Model({ ...RULES, ...rules }, scenario(records, slots), symmetry);
+  return { model, outcome: search(model, { ...options, live: live ?? true }) };
+}
+
+/** @returns how the outcome differs from what the configuration must find; undefined when it does not */
+export function unexpected({ name, expected }: Configuration, outcome: Outcome): string | undefined {
+  if (expected === undefined)
+    return outcome.found === 'live' || outcome.found === 'safe' ? undefined : `${name} must be safe, and live`;
+  const { found, states } = outcome;
+  const got =
+    outcome.found === 'violation'
+      ? { found, what: outcome.what, steps: outcome.trace.steps.length }
+      : outcome.found === 'stuck'
+        ? { found, steps: outcome.trace.steps.length }
+        : outcome.found === 'live'
+          ? { found, states, transitions: outcome.transitions, done: outcome.done }
+          : { found };
+  const [wanted, seen] = [JSON.stringify(expected), JSON.stringify(got)];
+  return wanted === seen ? undefined : `${seen}, not ${wanted}`;
+}

@@ -1,0 +1,251 @@
+/**
+ * One state of the model: a row of bytes, so that millions of them fit into memory. Sets of records are bit masks.
+ *
+ * | part       | holds                                                                     |
+ * |------------|---------------------------------------------------------------------------|
+ * | progress   | words: what is committed, one commit earlier, in each memory, being written |
+ * | world      | what is settled, whose the shard is, who fenced last, the operator's reset   |
+ * | instance   | what each of the two instances knows, and its transaction                    |
+ * | slot       | one remote batch: the service's side, the journal's, and that of each memory |
+ */
+
+/** Indices into `words`. */
+export const JOURNAL_PROGRESS = 0;
+/** As it was before the last commit that changed it. */
+export const EARLIER_PROGRESS = 1;
+export const memoryProgress = (instance: number): number => 2 + instance;
+/** What the instance's transaction writes. */
+export const writtenProgress = (instance: number): number => 4 + instance;
+const PROGRESS_WORDS = 6;
+
+/** Indices into `bytes`. */
+const WORLD = PROGRESS_WORDS * 4;
+export const SETTLED = WORLD;
+/** The instance to which the group gives the shard. */
+export const ASSIGNED = WORLD + 1;
+/** 0: nobody; else the instance that initialised the producer last, plus one. */
+export const FENCED_BY = WORLD + 2;
+export const RESET_STATE = WORLD + 3;
+export const RESET_PARTITION = WORLD + 4;
+export const RESET_OFFSET = WORLD + 5;
+export const NO_RESET = 0;
+export const RESET_PENDING = 1;
+export const RESET_DONE = 2;
+
+const INSTANCES = WORLD + 6;
+const INSTANCE_BYTES = 13;
+const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
+/** Offsets within an instance. */
+export const MODE = 0;
+/** Whether it believes that the shard is its own. */
+export const BELIEVES = 1;
+export const BUFFERED = 2;
+/** Dead letters to write. */
+export const UNDECODED = 3;
+/** Records that a retry wants to read again, and those it has. */
+export const WANTED = 4;
+export const FOUND = 5;
+/** Where intake reads next; by partition, as the one below. */
+export const POSITION = 6;
+/** First offset that intake has not seen yet (cursors only). */
+export const UNSEEN = 8;
+export const TRANSACTION = 10;
+/** Records whose terminal records are in the transaction. */
+export const OUTPUTS = 11;
+/** The instance no longer waits for its commit, which is still in the network. */
+export const DETACHED = 12;
+
+export const MODES = ['down', 'idle', 'lost', 'claiming', 'replay', 'owner', 'paused', 'replayed', 'zombie'] as const;
+export const DOWN = 0;
+export const IDLE = 1;
+/** Must hear from the group before it claims again. */
+export const LOST = 2;
+export const CLAIMING = 3;
+export const REPLAY = 4;
+export const OWNER = 5;
+/** Without the shard, its state kept. */
+export const PAUSED = 6;
+/** Replayed without a fence (`barrier: false`). */
+export const REPLAYED = 7;
+/** Fenced, and does not know it yet. */
+export const ZOMBIE = 8;
+
+export const NO_TRANSACTION = 0;
+export const JOB = 1;
+export const MOVE = 2;
+export const SETTLE = 3;
+export const DEAD_LETTER = 4;
+
+const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;
+const SLOT_BYTES = 14;
+const slot = (index: number): number => SLOTS + index * SLOT_BYTES;
+/** Offsets within a slot. Items 0: the slot is free. */
+export const ITEMS = 0;
+export const REMOTE = 1;
+/** Rows of the result file. */
+export const ROWS = 2;
+/** An upload is in the network. */
+export const UPLOADING = 3;
+/** Whether the journal has ever had it. */
+export const JOURNALED = 4;
+/** What is left of the job, as the journal has it. */
+export const JOURNAL_LEFT = 5;
+const MEMORY = 6;
+const MEMORY_BYTES = 4;
+/** What is left of the job, as the instance has it. */
+export const left = (instance: number): number => MEMORY + instance * MEMORY_BYTES;
+export const phase = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 1;
+/** Part of the instance's transaction: 0 none, or one of the two below. */
+export const role = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 2;
+/** What is left of the job once the transaction is committed. */
+export const writtenLeft = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 3;
+
+export const REMOTE_STATES = ['-', 'WAITING', 'PENDING', 'SUCCESS', 'ERROR'] as const;
+export const WAITING = 1;
+export const PENDING = 2;
+export const SUCCESS = 3;
+export const ERROR = 4;
+
+export const CREATED = 1;
+export const IN_JOURNAL = 2;
+export const TRACKED = 3;
+export const RETRYING = 4;
+
+export const NEW_RECORD = 1;
+export const CHANGED_RECORD = 2;
+
+export class State {
+  readonly bytes: Uint8Array;
+  readonly words: Uint32Array;
+  readonly slots: number;
+  readonly #slot = new Uint8Array(SLOT_BYTES);
+
+  constructor(slots: number) {
+    this.slots = slots;
+    // An even number of words: two of them pack into one.
+    this.words = new Uint32Array(2 * Math.ceil((SLOTS + slots * SLOT_BYTES) / 8));
+    this.bytes = new Uint8Array(this.words.buffer);
+  }
+
+  get(field: number): number {
+    return this.bytes[field] as number;
+  }
+
+  set(field: number, value: number): void {
+    this.bytes[field] = value;
+  }
+
+  /** A field of an instance. */
+  of(index: number, field: number): number {
+    return this.bytes[instance(index) + field] as number;
+  }
+
+  setOf(index: number, field: number, value: number): void {
+    this.bytes[instance(index) + field] = value;
+  }
+
+  /** A field of a slot. */
+  batch(index: number, field: number): number {
+    return this.bytes[slot(index) + field] as number;
+  }
+
+  setBatch(index: number, field: number, value: number): void {
+    this.bytes[slot(index) + field] = value;
+  }
+
+  progress(which: number): number {
+    return this.words[which] as number;
+  }
+
+  setProgress(which: number, value: number): void {
+    this.words[which] = value;
+  }
+
+  copy(from: State): void {
+    this.words.set(from.words);
+  }
+
+  /** The same state with the names of the two instances exchanged. */
+  copySwapped(from: State): void {
+    this.copy(from);
+    const { bytes, words } = this;
+    for (const which of [memoryProgress, writtenProgress]) {
+      words[which(0)] = from.words[which(1)] as number;
+      words[which(1)] = from.words[which(0)] as number;
+    }
+    bytes[ASSIGNED] = 1 - (bytes[ASSIGNED] as number);
+    if (bytes[FENCED_BY] !== 0) bytes[FENCED_BY] = 3 - (bytes[FENCED_BY] as number);
+    bytes.copyWithin(instance(0), instance(1), instance(1) + INSTANCE_BYTES);
+    for (let i = 0; i < INSTANCE_BYTES; i++) bytes[instance(1) + i] = from.bytes[instance(0) + i] as number;
+    for (let c = 0; c < this.slots; c++) {
+      const at = slot(c) + MEMORY;
+      for (let i = 0; i < MEMORY_BYTES; i++) {
+        bytes[at + i] = from.bytes[at + MEMORY_BYTES + i] as number;
+        bytes[at + MEMORY_BYTES + i] = from.bytes[at + i] as number;
+      }
+    }
+  }
+
+  /** Negative when this one comes first. */
+  compare(other: State): number {
+    for (let i = 0; i < this.words.length; i++) {
+      const difference = (this.words[i] as number) - (other.words[i] as number);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  /** Negative when the first instance comes before the second, whatever their names; 0 when they are alike. */
+  compareInstances(): number {
+    for (let i = 0; i < INSTANCE_BYTES; i++) {
+      const difference = this.of(0, i) - this.of(1, i);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  isFree(slotIndex: number): boolean {
+    return this.bytes[slot(slotIndex) + ITEMS] === 0;
+  }
+
+  /** The last free slot, or -1. */
+  freeSlot(): number {
+    for (let c = this.slots - 1; c >= 0; c--) if (this.isFree(c)) return c;
+    return -1;
+  }
+
+  clearSlot(slotIndex: number): void {
+    this.bytes.fill(0, slot(slotIndex), slot(slotIndex) + SLOT_BYTES);
+  }
+
+  sameSlots(a: number, b: number): boolean {
+    return this.#compareSlots(a, b) === 0;
+  }
+
+  /** Slots have no names: free ones last, the others in one fixed order. */
+  sortSlots(): void {
+    const { bytes } = this;
+    for (let c = 1; c < this.slots; c++) {
+      for (let d = c; d > 0 && this.#compareSlots(d - 1, d) < 0; d--) {
+        const [lower, upper] = [slot(d - 1), slot(d)];
+        this.#slot.set(bytes.subarray(lower, upper));
+        bytes.copyWithin(lower, upper, upper + SLOT_BYTES);
+        bytes.set(this.#slot, upper);
+      }
+    }
+  }
+
+  #compareSlots(a: number, b: number): number {
+    const { bytes } = this;
+    for (let i = 0; i < SLOT_BYTES; i++) {
+      const difference = (bytes[slot(a) + i] as number) - (bytes[slot(b) + i] as number);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  clearInstance(index: number): void {
+    this.bytes.fill(0, instance(index), instance(index) + INSTANCE_BYTES);
+    this.words[memoryProgress(index)] = 0;
+  }
+}
