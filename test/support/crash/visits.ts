@@ -1,0 +1,152 @@
+/** Which points are visited, in which situation, and what the service must have got in the end. */
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { CrashPoint } from './points.ts';
+
+/** What the service gets of one visit's records. */
+export interface Submitted {
+  /** POSTs. */
+  readonly batches: number;
+  /** PUTs, cut ones included. */
+  readonly puts: number;
+  /** Files that the storage has. */
+  readonly uploads: number;
+  /** Rows of those files: what is reviewed, and paid for. */
+  readonly rows: number;
+}
+
+export interface Situation {
+  readonly maxRows: number;
+  /** Content events per partition, of two: before the first victim starts, and after the last has died. */
+  readonly events: readonly [before: number, later: number];
+  /** Also there before: records that cannot be decoded, and records without a value (skipped), per partition. */
+  readonly poison: number;
+  readonly empty: number;
+  readonly faults?: readonly FaultInput[];
+  /** A replica of the product that is alive all the time; the victim joins it. Then there are two shards. */
+  readonly replica?: 'idle' | 'at work';
+  /** Without a crash. */
+  readonly submitted: Submitted;
+}
+
+const PER_PARTITION = 9;
+const ONE_BATCH = {
+  maxRows: 18,
+  events: [PER_PARTITION, 0],
+  poison: 1,
+  empty: 0,
+  submitted: { batches: 1, puts: 1, uploads: 1, rows: 18 },
+} as const;
+const PER_SHARD = {
+  maxRows: 18,
+  events: [18, 0],
+  poison: 1,
+  empty: 0,
+  submitted: { batches: 2, puts: 2, uploads: 2, rows: 36 },
+} as const;
+
+export const SITUATIONS = {
+  'three batches': {
+    maxRows: 6,
+    events: [PER_PARTITION, 0],
+    poison: 1,
+    empty: 0,
+    submitted: { batches: 3, puts: 3, uploads: 3, rows: 18 },
+  },
+  'one batch': ONE_BATCH,
+  'slow download': { ...ONE_BATCH, faults: [{ operation: 'download', action: 'slow', bytesPerSecond: 5_000 }] },
+  'failed batch': {
+    ...ONE_BATCH,
+    faults: [{ operation: 'review', action: 'batch_error' }],
+    submitted: { batches: 2, puts: 2, uploads: 2, rows: 36 },
+  },
+  // The buffer is not full before the rest comes.
+  buffering: { ...ONE_BATCH, events: [5, 4], poison: 2, empty: 1 },
+  // Nothing but W and the position moves.
+  skipping: { ...ONE_BATCH, events: [5, 4], poison: 0, empty: 2 },
+  'a replica beside': { ...PER_SHARD, replica: 'idle' },
+  'a replica at work': {
+    ...PER_SHARD,
+    replica: 'at work',
+    faults: [{ operation: 'review', action: 'stuck', for: '4s', times: 'always' }],
+  },
+} as const satisfies Readonly<Record<string, Situation>>;
+
+export interface Visit {
+  readonly situation: keyof typeof SITUATIONS;
+  /** Where the victims die, one after the other, and the how manieth time they come there. */
+  readonly deaths: readonly (readonly [point: CrashPoint, nth: number])[];
+  /** What the service gets more than without a crash. */
+  readonly again: Submitted;
+}
+
+const NOTHING: Submitted = { batches: 0, puts: 0, uploads: 0, rows: 0 };
+/** A batch that was created for nothing: without an upload it costs nothing. */
+const EMPTY_BATCH: Submitted = { ...NOTHING, batches: 1 };
+/** The storage keeps nothing of a PUT that was cut. */
+const CUT_PUT: Submitted = { ...EMPTY_BATCH, puts: 1 };
+
+const visit = (situation: Visit['situation'], again: Submitted, ...deaths: Visit['deaths']): Visit => ({
+  situation,
+  deaths,
+  again,
+});
+/** Leaves two live jobs and six records that nobody has claimed. */
+const HALF_WAY = ['upload:after', 2] as const;
+
+export const VISITS: readonly Visit[] = [
+  visit('three batches', EMPTY_BATCH, ['create:after', 2]),
+  visit('three batches', EMPTY_BATCH, ['job:before', 2]),
+  visit('three batches', EMPTY_BATCH, ['job:sent', 2]),
+  visit('three batches', EMPTY_BATCH, ['job:committing', 2]),
+  visit('three batches', EMPTY_BATCH, ['job:after', 2]),
+  visit('three batches', CUT_PUT, ['upload:mid', 2]),
+  visit('three batches', NOTHING, ['upload:after', 2]),
+
+  visit('slow download', NOTHING, ['download:mid', 1]),
+  visit('one batch', NOTHING, ['settle:before', 1]),
+  visit('one batch', NOTHING, ['settle:sent', 1]),
+  visit('one batch', NOTHING, ['settle:committing', 1]),
+  visit('one batch', NOTHING, ['settle:after', 1]),
+  visit('one batch', NOTHING, ['settle:after', 2]),
+  visit('one batch', NOTHING, ['end:before', 1]),
+  visit('one batch', NOTHING, ['end:sent', 1]),
+  visit('one batch', NOTHING, ['end:committing', 1]),
+  visit('one batch', NOTHING, ['end:after', 1]),
+
+  visit('buffering', NOTHING, ['claim:sent', 1]),
+  visit('buffering', NOTHING, ['start:before', 1]),
+  visit('buffering', NOTHING, ['start:sent', 1]),
+  visit('buffering', NOTHING, ['start:after', 1]),
+  visit('buffering', NOTHING, ['dead-letters:before', 1]),
+  visit('buffering', NOTHING, ['dead-letters:sent', 2]),
+  visit('buffering', NOTHING, ['dead-letters:after', 1]),
+  visit('skipping', NOTHING, ['progress:before', 1]),
+  visit('skipping', NOTHING, ['progress:sent', 1]),
+  visit('skipping', NOTHING, ['progress:after', 1]),
+
+  visit('three batches', NOTHING, HALF_WAY, ['replay:before-fence', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:before', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:begun', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:committing', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:after', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:sent', 1], ['replay:after-fence', 1]),
+
+  visit('failed batch', NOTHING, ['read:mid', 2]),
+  visit('failed batch', NOTHING, ['read:after', 2]),
+  visit('failed batch', EMPTY_BATCH, ['move:before', 1]),
+  visit('failed batch', EMPTY_BATCH, ['move:sent', 1]),
+  visit('failed batch', EMPTY_BATCH, ['move:committing', 1]),
+  visit('failed batch', EMPTY_BATCH, ['move:after', 1]),
+
+  visit('a replica beside', EMPTY_BATCH, ['job:after', 1]),
+  visit('a replica beside', CUT_PUT, ['upload:mid', 1]),
+  visit('a replica beside', NOTHING, ['settle:after', 1]),
+  visit('a replica at work', NOTHING, ['claim:begun', 1]),
+  visit('a replica at work', NOTHING, ['replay:after-fence', 1]),
+];
+
+/** What a visit is called, in tests and in docs/crash-points.md. */
+export function nameOf({ situation, deaths }: Visit): string {
+  const points = deaths.map(([point, nth]) => (nth === 1 ? point : `${point} (${nth})`));
+  return `${situation}: ${points.join(', ')}`;
+}
