@@ -6,7 +6,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
 import { keepDirectory } from '../process/kept.ts';
 import { type Report, reportOn } from './report.ts';
-import { Schedule, STALL_BOUND_MS } from './schedule.ts';
+import { ALL_KINDS, Schedule, STALL_BOUND_MS } from './schedule.ts';
 import { isSettled, verdictOn } from './verdict.ts';
 import { World } from './world.ts';
 
@@ -17,6 +17,8 @@ export interface ChaosOptions {
   readonly brokers: 1 | 3;
   /** Records a second. */
   readonly rate: number;
+  /** The faults to use, of ALL_KINDS; default all. */
+  readonly kinds?: readonly string[];
   /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
@@ -49,18 +51,14 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   producer.start();
   observer.start();
   fleet.watch();
-  options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} minutes`);
+  options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} min`);
 
-  const schedule = new Schedule(
-    world,
-    new SeededRandom(options.seed),
-    options.minutes * 60_000,
-    (kind, { hit, note }, tookMs) => {
-      const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
-      const about = note === undefined ? '' : ` (${note})`;
-      options.onProgress(`${atS} s  ${kind}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
-    },
-  );
+  const { minutes, kinds = ALL_KINDS } = options;
+  const schedule = new Schedule(world, new SeededRandom(options.seed), minutes * 60_000, kinds, (kind, { hit, note }, tookMs) => {
+    const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
+    const about = note === undefined ? '' : ` (${note})`;
+    options.onProgress(`${atS} s  ${kind}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
+  });
   await schedule.run();
 
   await producer.stop();

@@ -18,6 +18,7 @@ export class Lane {
   #waitingBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #held = false;
+  #paused = false;
 
   constructor(from: Socket, to: Socket) {
     this.#from = from;
@@ -28,7 +29,7 @@ export class Lane {
   push(data: Buffer | null, latencyMs: number): void {
     this.#pieces.push({ dueMs: performance.now() + latencyMs, data });
     this.#waitingBytes += data?.length ?? 0;
-    if (this.#waitingBytes > MAX_WAITING_BYTES) this.#from.pause();
+    this.#flow();
     this.#pump();
   }
 
@@ -64,6 +65,14 @@ export class Lane {
         if (!this.#to.destroyed) this.#to.write(data);
       }
     }
-    if (this.#waitingBytes <= MAX_WAITING_BYTES) this.#from.resume();
+    this.#flow();
+  }
+
+  #flow(): void {
+    const full = this.#waitingBytes > MAX_WAITING_BYTES;
+    if (full === this.#paused) return;
+    this.#paused = full;
+    if (full) this.#from.pause();
+    else this.#from.resume();
   }
 }

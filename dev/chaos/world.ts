@@ -44,6 +44,8 @@ export class World {
   readonly ledger = new Ledger();
   readonly producer: Producer;
   readonly observer: Observer;
+  /** For files; removed with the run. */
+  readonly directory: string;
   /** Aborted when all of this ends. */
   readonly signal: AbortSignal;
   readonly #over = new AbortController();
@@ -58,6 +60,7 @@ export class World {
     this.service = parts.service;
     this.sandbox = parts.sandbox;
     this.stack = parts.stack;
+    this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
     this.producer = new Producer({

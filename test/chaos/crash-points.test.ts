@@ -1,7 +1,7 @@
 /**
  * The promise at every named point: a test build of the connector kills itself there, a successor takes over, and the records
- * are settled once each; the service gets nothing twice but what docs/crash-points.md says. CRASH_VISITS=<text> runs only the
- * visits whose name has it.
+ * are settled once each; the service gets nothing twice but what docs/crash-points.md says. CRASH_VISITS=<regular
+ * expression> runs only the visits whose name it matches.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { startSandboxProcess } from '../support/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const rehearsals = VISITS.map(rehearsalOf);
-const wanted = process.env.CRASH_VISITS ?? '';
+const wanted = new RegExp(process.env.CRASH_VISITS ?? '');
 
 const kafka = await testKafka();
 const sandbox = await startSandboxProcess(temporaryDirectory(), { faults: rehearsals.flatMap(faultsOf) });
@@ -23,7 +23,7 @@ const stage: Stage = { kafka, sandbox, compileCache: temporaryDirectory() };
 describe('killed at', { concurrency: 2 }, () => {
   for (const rehearsal of rehearsals) {
     const name = nameOf(rehearsal.visit);
-    if (name.includes(wanted)) test(name, (t) => check(rehearsal, temporaryDirectory(), (text) => t.diagnostic(text)));
+    if (wanted.test(name)) test(name, (t) => check(rehearsal, temporaryDirectory(), (text) => t.diagnostic(text)));
   }
 });
 

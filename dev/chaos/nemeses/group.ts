@@ -1,13 +1,18 @@
 /** What operators do to the source topic and its group. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { eventually } from '../../../test/support/eventually.ts';
+import { groupPositions } from '../../../test/support/stack-control.ts';
 import type { Nemesis } from '../nemesis.ts';
+import { shuffled } from '../shuffled.ts';
 import type { World } from '../world.ts';
 
 const RESET_TOOL = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand';
 const EMPTY_MS = 60_000;
 /** How far positions are moved, records at most. */
-const BACK = 60;
+const BACK = 400;
 const FORTH = 40;
+const MOVED_PARTITIONS = 3;
 const MOST_PARTITIONS = 9;
 
 /** One more partition in the source; written to at once. */
@@ -39,12 +44,12 @@ export const resetGroup: Nemesis = async (world, random) => {
   await untilEmpty(world);
   await world.quiet();
   const due = ledger.due;
-  const partitions = [...Array(world.producer.partitions).keys()].sort(() => random.below(3) - 1).slice(0, 3);
+  const partitions = shuffled([...Array(world.producer.partitions).keys()], random).slice(0, MOVED_PARTITIONS);
+  const by = partitions.map((_, index) => (index === 0 ? 1 + random.below(FORTH) : -1 - random.below(BACK)));
   let again = 0;
   let aside = 0;
-  for (const [index, partition] of partitions.entries()) {
-    const target = await moveGroup(world, partition, index === 0 ? 1 + random.below(FORTH) : -1 - random.below(BACK));
-    const reset = ledger.reset(partition, target);
+  for (const [partition, offset] of await moveGroup(world, new Map(partitions.map((one, index) => [one, by[index] as number])))) {
+    const reset = ledger.reset(partition, offset);
     again += reset.again;
     aside += reset.aside.length;
   }
@@ -52,15 +57,25 @@ export const resetGroup: Nemesis = async (world, random) => {
   return { hit: due > 0 && again > 0, note: `${again} records again, up to ${aside} passed over, ${due} were in flight` };
 };
 
-/** @returns the offset that the group has now. */
-async function moveGroup({ cluster, stack, kafka }: World, partition: number, by: number): Promise<number> {
+/** @param by how far to move, by partition. @returns the offsets that the group has now. */
+async function moveGroup(world: World, by: ReadonlyMap<number, number>): Promise<Map<number, number>> {
+  const { cluster, stack, kafka, directory } = world;
   const { group, topics } = stack;
+  const before = await groupPositions(kafka, stack);
+  const lines = before.flatMap(({ partition, committed, end }) => {
+    const step = by.get(partition);
+    // Where the group has no position yet there is nothing to move.
+    if (step === undefined || committed < 0) return [];
+    return `${topics.source},${partition},${Math.min(Math.max(0, committed + step), end)}\n`;
+  });
+  const file = path.join(directory, 'reset.csv');
+  writeFileSync(file, lines.join(''));
   const bootstrap = ['--bootstrap-server', cluster.brokers.join(',')];
-  const which = ['--group', group, '--topic', `${topics.source}:${partition}`];
-  await cluster.tool(RESET_TOOL, [...bootstrap, ...which, '--reset-offsets', '--shift-by', String(by), '--execute']);
-  const admin = await kafka.admin();
-  const [answer] = await admin.fetchOffsets({ groupId: group, topics: [topics.source] });
-  return Number(answer?.partitions.find((one) => one.partition === partition)?.offset);
+  await cluster.tool(RESET_TOOL, [...bootstrap, '--group', group, '--reset-offsets', '--from-file', file, '--execute']);
+  const after = await groupPositions(kafka, stack);
+  return new Map(
+    after.filter(({ partition, committed }) => by.has(partition) && committed >= 0).map((one) => [one.partition, one.committed]),
+  );
 }
 
 /** Kafka's tool refuses a group with members; those that were killed last until their session ends. */

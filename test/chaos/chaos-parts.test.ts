@@ -1,0 +1,234 @@
+/** The parts of the chaos harness that judge and that misbehave: what they see, and that they do what they say. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { API, FrameCutter, requestHead } from '../../dev/chaos/kafka-frames.ts';
+import { Ledger } from '../../dev/chaos/ledger.ts';
+import { type HeldRequest, isRequest, TcpProxy } from '../../dev/chaos/proxy.ts';
+import { outOfOrder } from '../../dev/chaos/verdict.ts';
+import { eventually } from '../support/eventually.ts';
+import type { ReadRecord } from '../support/topic-reader.ts';
+
+function ledgerOf(count: number): Ledger {
+  const ledger = new Ledger();
+  for (let offset = 0; offset < count; offset++) ledger.produced(0, offset);
+  return ledger;
+}
+
+const kinds = (ledger: Ledger) => ledger.violations.map(({ kind }) => kind);
+
+test('ledger: one terminal record each, and nothing is due', () => {
+  const ledger = ledgerOf(3);
+  for (const offset of [2, 0, 1]) assert.ok(ledger.terminal(0, offset, 0));
+  assert.deepEqual([ledger.due, ledger.missing(), kinds(ledger)], [0, [], []]);
+});
+
+test('ledger: what is missing, comes twice, or answers for nothing', () => {
+  const ledger = ledgerOf(2);
+  ledger.terminal(0, 0, 0);
+  ledger.terminal(0, 0, 0);
+  ledger.terminal(0, 7, 0);
+  ledger.terminal(3, 1, 0);
+  assert.deepEqual(kinds(ledger), ['twice', 'not due', 'not due']);
+  assert.deepEqual(ledger.missing(), ['0:1']);
+});
+
+test('ledger: a second terminal record under another replay number is one too many, unless the group was set back', () => {
+  const ledger = ledgerOf(2);
+  ledger.terminal(0, 0, 0);
+  ledger.terminal(0, 0, 1);
+  assert.deepEqual(kinds(ledger), ['twice']);
+});
+
+test('ledger: set back, settled records are due once more under a new number; those in flight are due once in all', () => {
+  const ledger = ledgerOf(4);
+  for (const offset of [0, 1, 2]) ledger.terminal(0, offset, 0);
+  assert.equal(ledger.reset(0, 1).again, 2);
+  assert.deepEqual(ledger.missing(), ['0:1', '0:2', '0:3']);
+  ledger.terminal(0, 1, 1);
+  ledger.terminal(0, 2, 1);
+  // A live batch of before the reset had it.
+  ledger.terminal(0, 3, 0);
+  assert.deepEqual([ledger.due, kinds(ledger)], [0, []]);
+  ledger.terminal(0, 3, 1);
+  assert.deepEqual(kinds(ledger), ['twice']);
+});
+
+test('ledger: set back, the old number again is one too many, and a number that no reset gave is wrong', () => {
+  const ledger = ledgerOf(2);
+  ledger.terminal(0, 0, 0);
+  ledger.reset(0, 0);
+  ledger.terminal(0, 0, 0);
+  ledger.terminal(0, 1, 2);
+  assert.deepEqual(kinds(ledger), ['twice', 'wrong replay']);
+});
+
+test('ledger: set forth, records in flight may end or be passed over, and are then due no more', () => {
+  const ledger = ledgerOf(3);
+  const reset = ledger.reset(0, 2);
+  assert.deepEqual(reset.aside, [0, 1]);
+  assert.deepEqual(ledger.missing(), ['0:2']);
+  ledger.terminal(0, 0, 0);
+  ledger.terminal(0, 2, 1);
+  assert.deepEqual([ledger.passedOver(reset), ledger.missing(), kinds(ledger)], [[1], [], []]);
+  ledger.terminal(0, 0, 1);
+  assert.deepEqual(kinds(ledger), ['twice']);
+});
+
+test('order: decisions of a batch ascend in each source and output partition, unless its file was shuffled', () => {
+  const decision = (output: number, batch: string, offset: number): ReadRecord => ({
+    topic: 'decisions',
+    partition: output,
+    offset: 0,
+    timestampMs: 0,
+    key: null,
+    value: Buffer.from(JSON.stringify({ batch: { id: batch }, source: { partition: 0, offset } })),
+    headers: {},
+  });
+  const seen = [decision(0, 'a', 1), decision(1, 'a', 0), decision(0, 'b', 0), decision(0, 'a', 3), decision(1, 'b', 9)];
+  assert.deepEqual(outOfOrder(seen, new Set()), []);
+  assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set()), ['a']);
+  assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set(['a'])), []);
+});
+
+const text = (value: string): Buffer => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);
+
+function endTxn(correlationId: number, clientId: string, transactionalId: string, commits: boolean): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeInt16BE(API.EndTxn, 0);
+  head.writeInt16BE(1, 2);
+  head.writeInt32BE(correlationId, 4);
+  const body = Buffer.concat([head, text(clientId), text(transactionalId), Buffer.alloc(10), Buffer.from([commits ? 1 : 0])]);
+  const size = Buffer.alloc(4);
+  size.writeInt32BE(body.length);
+  return Buffer.concat([size, body]);
+}
+
+test('frames: cut wherever the bytes end, and read', () => {
+  const frames = [endTxn(7, 'me', 'journal-3', true), endTxn(8, 'me', 'journal-3', false)];
+  const all = Buffer.concat(frames);
+  for (let at = 0; at <= all.length; at++) {
+    const cutter = new FrameCutter();
+    assert.deepEqual([...cutter.push(all.subarray(0, at)), ...cutter.push(all.subarray(at))], frames);
+  }
+  const [commit, abort] = frames.map(requestHead);
+  assert.deepEqual(commit, {
+    apiKey: 26,
+    apiVersion: 1,
+    correlationId: 7,
+    clientId: 'me',
+    transactionalId: 'journal-3',
+    commits: true,
+  });
+  assert.equal(abort?.commits, false);
+});
+
+/** A server that keeps what it hears and can answer. */
+async function listener(): Promise<{ server: Server; heard: () => string; sockets: Socket[] }> {
+  const chunks: Buffer[] = [];
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('data', (data: Buffer) => chunks.push(data));
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { server, heard: () => Buffer.concat(chunks).toString('latin1'), sockets };
+}
+
+async function proxied(kind: 'kafka' | 'http') {
+  const { server, heard, sockets } = await listener();
+  const proxy = await TcpProxy.listen(kind);
+  proxy.targetPort = (server.address() as AddressInfo).port;
+  after(() => proxy.close());
+  const client = connect(proxy.port, '127.0.0.1');
+  client.on('error', () => undefined);
+  after(() => client.destroy());
+  await once(client, 'connect');
+  await eventually('the proxy has connected', () => sockets.length === 1);
+  return { proxy, client, heard, sockets };
+}
+
+test('proxy: passes bytes both ways, and the end of a stream', async () => {
+  const { client, heard, sockets } = await proxied('http');
+  client.write('question');
+  await eventually('the server heard it', () => heard() === 'question');
+  sockets[0]?.end('answer');
+  const answer: Buffer[] = [];
+  for await (const chunk of client) answer.push(chunk as Buffer);
+  assert.equal(Buffer.concat(answer).toString(), 'answer');
+});
+
+test('proxy: silence loses nothing once it is healed, and a reset is a reset', async () => {
+  const { proxy, client, heard } = await proxied('http');
+  assert.equal(
+    proxy.silence(() => true),
+    1,
+  );
+  client.write('a');
+  const other = connect(proxy.port, '127.0.0.1');
+  other.on('error', () => undefined);
+  await once(other, 'connect');
+  other.write('b');
+  await eventually('both are open', () => proxy.connections === 2);
+  assert.equal(heard(), '');
+  proxy.heal();
+  await eventually('both arrived', () => [...heard()].sort().join('') === 'ab');
+  const closed = once(client, 'error');
+  assert.equal(
+    proxy.reset(() => true),
+    2,
+  );
+  const [error] = (await closed) as [NodeJS.ErrnoException];
+  assert.equal(error.code, 'ECONNRESET');
+  other.destroy();
+});
+
+test('proxy: a half-open connection takes everything and says nothing', async () => {
+  const { proxy, client, heard, sockets } = await proxied('http');
+  const lost = new Promise((resolve) => sockets[0]?.once('close', resolve));
+  assert.equal(
+    proxy.orphan(() => true),
+    1,
+  );
+  await lost;
+  client.write('into the void');
+  assert.equal(heard(), '');
+  assert.equal(client.destroyed, false);
+});
+
+test('proxy: holds one request back, and delivers it after its sender died', async () => {
+  const { proxy, client, heard } = await proxied('kafka');
+  const held = Promise.withResolvers<HeldRequest>();
+  proxy.holdNext({ wanted: (head) => isRequest(head, API.EndTxn), taken: held.resolve });
+  const [abort, commit] = [endTxn(1, 'me', 'journal-0', false), endTxn(2, 'me', 'journal-0', true)];
+  client.write(Buffer.concat([abort, commit]));
+  const request = await held.promise;
+  assert.equal(request.head.correlationId, 2);
+  await eventually('what came before it went on', () => heard() === abort.toString('latin1'));
+  const dead = new Promise((resolve) => client.once('close', resolve));
+  client.resetAndDestroy();
+  await dead;
+  const answer = request.release();
+  await eventually('it arrived', () => heard() === Buffer.concat([abort, commit]).toString('latin1'));
+  await proxy.close();
+  assert.equal(await answer, undefined);
+});
+
+test('proxy: tells what Kafka answered to a request that was held', async () => {
+  const { proxy, client, sockets, heard } = await proxied('kafka');
+  const held = Promise.withResolvers<HeldRequest>();
+  proxy.holdNext({ wanted: (head) => isRequest(head, API.EndTxn), taken: held.resolve });
+  client.write(endTxn(5, 'me', 'journal-0', true));
+  const answer = (await held.promise).release();
+  await eventually('it arrived', () => heard().length > 0);
+  // Size, correlation id, throttle time, error code.
+  sockets[0]?.write(Buffer.from([0, 0, 0, 10, 0, 0, 0, 5, 0, 0, 0, 0, 0, 47]));
+  assert.equal(await answer, 47);
+});
