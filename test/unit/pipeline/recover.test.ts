@@ -210,7 +210,10 @@ test('stopping releases the shards within the time of one transaction, and leave
 test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
   const world = new World({ partitions: 1, hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') } });
   const first = world.start();
-  await world.clock.runUntil(() => (world.kafka.cluster.describe(TOPICS.journal) && world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true, MINUTE);
+  await world.clock.runUntil(
+    () => (world.kafka.cluster.describe(TOPICS.journal) && world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true,
+    MINUTE,
+  );
   first.process.kill();
   world.event(0);
   const heir = world.start();
