@@ -26,6 +26,8 @@ export interface ProducerOptions {
   readonly partitions: number;
   /** Records a second. */
   readonly rate: number;
+  /** Asked before each write: while so much is due, nothing is added, so that a slow machine is not a backlog. */
+  readonly isFull: () => boolean;
 }
 
 export class Producer {
@@ -66,14 +68,15 @@ export class Producer {
   }
 
   async #run(): Promise<void> {
-    const { rate, random } = this.#options;
+    const { rate, random, isFull } = this.#options;
     const count = Math.max(1, Math.round((rate * PERIOD_MS) / 1_000));
     for (let write = 1; !this.#over.signal.aborted; write++) {
       const startedMs = performance.now();
-      await Promise.all([
-        this.#write(this.#some(1 + random.below(2 * count - 1))),
-        write % TRANSACTIONS_EVERY === 0 ? this.#transactions() : undefined,
-      ]);
+      if (!isFull())
+        await Promise.all([
+          this.#write(this.#some(1 + random.below(2 * count - 1))),
+          write % TRANSACTIONS_EVERY === 0 ? this.#transactions() : undefined,
+        ]);
       const restMs = Math.max(0, startedMs + PERIOD_MS - performance.now());
       await sleep(restMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }

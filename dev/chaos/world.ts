@@ -16,6 +16,8 @@ import { SandboxServer } from './sandbox.ts';
 export const SESSION_MS = 2_500;
 const PARTITIONS = 6;
 const SHARDS = 4;
+/** Records due at which the producer waits. */
+const MOST_DUE = 1_500;
 const API_KEY = 'chaos-key';
 /** A request that gets no answer costs this long, at the service. */
 const SERVICE_ANSWER_MS = 4_000;
@@ -69,6 +71,7 @@ export class World {
       random: new SeededRandom(options.seed + 1),
       partitions: PARTITIONS,
       rate: options.rate,
+      isFull: () => this.ledger.due > MOST_DUE,
     });
     this.observer = new Observer(this.kafka, this.stack.topics, this.ledger, this.producer);
   }
