@@ -3,10 +3,12 @@ import type { HealthReporter, Labels, Logger, Metrics } from '../../../src/core/
 
 /** `name{a="1",b="2"}`, labels sorted by name. */
 export function series(name: string, labels: Labels = {}): string {
-  const pairs = Object.keys(labels)
-    .sort()
-    .map((label) => `${label}=${JSON.stringify(String(labels[label]))}`);
-  return pairs.length === 0 ? name : `${name}{${pairs.join(',')}}`;
+  const names = Object.keys(labels);
+  if (names.length === 0) return name;
+  if (names.length > 1) names.sort();
+  let pairs = '';
+  for (const label of names) pairs += `${pairs === '' ? '' : ','}${label}=${JSON.stringify(String(labels[label]))}`;
+  return `${name}{${pairs}}`;
 }
 
 export class RecordingMetrics implements Metrics {

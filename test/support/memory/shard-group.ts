@@ -52,6 +52,7 @@ export class MemoryShardGroup implements ShardGroup {
     const missing = await this.#ask(() =>
       [this.#topics.source, this.#topics.journal].find((topic) => this.#kafka.cluster.describe(topic) === undefined),
     );
+    this.#ended.signal.throwIfAborted();
     if (missing !== undefined) {
       this.#state = 'idle';
       throw new Error(`topic ${missing} does not exist: create it, or correct its name in the configuration`);

@@ -113,7 +113,7 @@ function produce({ world, obligations, note }: Stage, action: Extract<Action, { 
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
     const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
-    if (transaction !== 'abort') obligations.produced(partition, offset);
+    if (transaction !== 'abort') obligations.produced(partition, offset, poison);
   }
   note(
     `${action.count} records produced, from number ${first}${transaction === undefined ? '' : `, in a transaction: ${transaction}`}`,

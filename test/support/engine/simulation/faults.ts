@@ -41,8 +41,10 @@ export function clusterFaults(strikes: Strikes, seed: number, shape: Shape, worl
     staleCommitted: (group, topic, partition) => {
       const { cluster, clock } = world().kafka;
       const strike = strikes.at(`committed/${partition}`, 'stale offset', 0.3, () => ({ kind: 'stale offset' }));
+      // Only the offsets of a transaction are applied late: what a tool writes is there at once.
+      const isOfTransaction = cluster.committedOffset(group, topic, partition).metadata !== '';
       const atMs = cluster.committedAtMs(group, topic, partition) ?? 0;
-      return strike !== undefined && clock.now() - atMs < STALE_MS;
+      return strike !== undefined && isOfTransaction && clock.now() - atMs < STALE_MS;
     },
     deliverStale: (member, stream, partition) =>
       strikes.at(`stale/${member}/${stream}-${partition}`, 'stale batch', 0.3, () => ({ kind: 'stale batch' })) !== undefined,

@@ -11,14 +11,14 @@ import { clusterFaults, serviceFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { Obligations } from './obligations.ts';
 import { assertAtRest, assertNoTimers } from './rest.ts';
-import { kindOf, type Script, type Shape } from './script.ts';
+import { kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { Strikes } from './strikes.ts';
 import { type Rule, Violation } from './violation.ts';
 
 /** Virtual ms within which everything is settled after the last fault: a transaction that nobody answers takes minutes. */
 const SETTLES_MS = 1_800_000;
 /** For gauges to be reported, positions to be committed, and uploads of lost shards to be given up. */
-const REST_MS = 70_000;
+const REST_MS = 25_000;
 const STEP_MS = 1_000;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
@@ -58,7 +58,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     addTo(faults, { [kindOf(struck)]: 1 });
     note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
   });
-  const obligations = new Obligations(TOPICS, ['decisions', 'dead']);
+  const obligations = new Obligations(TOPICS, ['decisions', 'dead'], (reason) => isExplained(reason, shape, strikes.struck));
   const judge = new Judge(obligations, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
@@ -160,6 +160,13 @@ async function peace({ world, cast, obligations, note }: Stage, judge: Judge): P
   assertNoTimers(world, cast);
   judge.checkSilence(world);
   return settledMs;
+}
+
+/** Whether a record that decodes, and that the source still has, may end so. */
+function isExplained(reason: string | undefined, shape: Shape, struck: readonly PlacedStrike[]): boolean {
+  if (reason === undefined) return true;
+  if (reason === 'rejected_type') return shape.rejectedToDeadLetters;
+  return reason === 'too_large' && struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 }
 
 function settingsOf({ seed, shape }: Script): WorldSettings {

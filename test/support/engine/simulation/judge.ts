@@ -1,13 +1,12 @@
 /** Watches a world while it runs, and remembers the first thing that must not be. */
 import type { KafkaHooks } from '../../memory/kafka.ts';
-import type { World } from '../world.ts';
+import { TOPICS, type World } from '../world.ts';
 import { CONTENT_MARK } from './actions.ts';
 import type { Obligations } from './obligations.ts';
 import type { Shape } from './script.ts';
 import { type Rule, Violation } from './violation.ts';
 
 export class Judge {
-  /** Commits that came after their sender's silence, or were refused: what fencing is for. */
   violation: Violation | undefined;
   readonly #obligations: Obligations;
   readonly #ignored: ReadonlySet<Rule>;
@@ -36,6 +35,12 @@ export class Judge {
       if (this.violation !== undefined) return;
       try {
         this.#obligations.committed(transaction);
+        for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
+          const { offset, metadata } = kafka.cluster.committedOffset(TOPICS.group, TOPICS.source, partition);
+          const watermark = this.#obligations.watermark(partition);
+          if (metadata !== '' && offset !== null && offset > watermark)
+            throw new Violation('I1', `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`);
+        }
       } catch (error) {
         this.accuse(error instanceof Violation ? error : new Violation('I1', String(error), { cause: error }));
       }

@@ -15,6 +15,8 @@ import { Violation } from './violation.ts';
 
 interface Owed {
   readonly offset: number;
+  /** It does not decode: it must become a dead letter. */
+  readonly poison: boolean;
   /** How often the group had been reset when it was last asked for. */
   generation: number;
   settled: boolean;
@@ -46,15 +48,20 @@ export class Obligations {
   readonly #left = new Map<string, CoordinateSet>();
   readonly #recorded = new Set<string>();
 
-  constructor(topics: PipelineTopics, outputs: readonly string[]) {
+  readonly #mayBe: (reason: string | undefined) => boolean;
+
+  /** @param mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision */
+  constructor(topics: PipelineTopics, outputs: readonly string[], mayBe: (reason: string | undefined) => boolean) {
     this.#topics = topics;
     this.#outputs = outputs;
+    this.#mayBe = mayBe;
   }
 
-  produced(partition: number, offset: number): void {
+  produced(partition: number, offset: number, poison: boolean): void {
     const { records, progress } = this.#partition(partition);
     records.set(offset, {
       offset,
+      poison,
       generation: progress?.replay ?? 0,
       settled: false,
       terminal: new Set(),
@@ -78,6 +85,11 @@ export class Obligations {
   /** Whether the journal has ever named this remote id. */
   isRecorded(remoteId: string): boolean {
     return this.#recorded.has(remoteId);
+  }
+
+  /** W of a partition, as the journal says. */
+  watermark(partition: number): number {
+    return this.#partition(partition).progress?.watermark ?? 0;
   }
 
   /** Nothing is owed any more. */
@@ -185,7 +197,7 @@ export class Obligations {
   }
 
   #terminal(record: OutgoingRecord, touched: Set<number>): void {
-    const { partition, offset, generation } = settledBy(record);
+    const { partition, offset, generation, reason } = settledBy(record);
     const owed = this.#owed('I2', partition, offset);
     this.terminals++;
     touched.add(partition);
@@ -194,6 +206,12 @@ export class Obligations {
     if (generation !== owed.generation) {
       throw new Violation('I2', `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`);
     }
+    const { logStart } = this.#partition(partition);
+    const explained =
+      reason === 'not_json'
+        ? owed.poison
+        : !owed.poison && (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason));
+    if (!explained) throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
     if (owed.excuse === 'skipped') throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
     owed.terminal.add(generation);
     owed.settled = true;
@@ -233,13 +251,19 @@ export class Obligations {
   }
 }
 
-/** Which record, asked for the how manieth time, a terminal record settles. */
-function settledBy({ headers = {}, value }: OutgoingRecord): { partition: number; offset: number; generation: number } {
+/** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
+function settledBy({ headers = {}, value }: OutgoingRecord): {
+  partition: number;
+  offset: number;
+  generation: number;
+  reason?: string;
+} {
   const header = (name: string) => String(headers[name]);
   if (headers[DEAD_LETTER_HEADERS.partition] !== undefined) {
     const generation = Number(/#(\d+)$/.exec(header(DEAD_LETTER_HEADERS.eventId))?.[1] ?? 0);
     const partition = Number(header(DEAD_LETTER_HEADERS.partition));
-    return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation };
+    const reason = header(DEAD_LETTER_HEADERS.reason);
+    return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation, reason };
   }
   const { partition, offset, replay = 0 } = JSON.parse(String(value)) as { partition: number; offset: number; replay?: number };
   return { partition, offset, generation: replay };

@@ -7,6 +7,8 @@ export type Rule =
   | 'I4'
   | 'I5'
   | 'I6'
+  /** A dead letter whose reason nothing explains. */
+  | 'reason'
   /** Faults have stopped, and still something is not settled. */
   | 'settles'
   /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */

@@ -1,0 +1,173 @@
+/** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
+import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
+import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
+import { MemoryKafka } from '../../memory/kafka.ts';
+import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
+import { changed } from '../changed.ts';
+import type { WrapPorts } from '../world.ts';
+import type { Weakened } from './history.ts';
+
+/** Nobody is fenced: whoever comes with an old epoch is taken for the newest. */
+class Unfenced extends TransactionCoordinator {
+  readonly #newest = new Map<string, number>();
+  override initialise(transactionalId: string): number {
+    const epoch = super.initialise(transactionalId);
+    this.#newest.set(transactionalId, epoch);
+    return epoch;
+  }
+  override append(id: string, _epoch: number, topic: string, partition: number, records: readonly OutgoingRecord[]): number {
+    return super.append(id, this.#newest.get(id) ?? 0, topic, partition, records);
+  }
+  override addOffsets(id: string, _epoch: number, group: string, topic: string, offsets: readonly OffsetCommit[]): void {
+    super.addOffsets(id, this.#newest.get(id) ?? 0, group, topic, offsets);
+  }
+  override end(id: string, _epoch: number, outcome: 'commit' | 'abort'): void {
+    super.end(id, this.#newest.get(id) ?? 0, outcome);
+  }
+}
+
+class UnfencedKafka extends MemoryKafka {
+  override readonly transactions = new Unfenced(this.cluster, this.clock, this.settings.transactions);
+}
+
+/** Each transaction goes through `commit`, which has the real producer's and may do other things. */
+const withCommits =
+  (
+    commit: (
+      transaction: Transaction,
+      real: (transaction: Transaction) => Promise<{ readonly journalOffset: number }>,
+      world: Parameters<WrapPorts>[1],
+    ) => Promise<{ readonly journalOffset: number }>,
+  ): WrapPorts =>
+  (ports, world) => ({
+    ...ports,
+    producers: {
+      open: (shard) => {
+        const producer = ports.producers.open(shard);
+        return changed(producer, { commit: (transaction) => commit(transaction, (one) => producer.commit(one), world) });
+      },
+    },
+  });
+
+const kind =
+  (change: (ports: PipelinePorts) => Partial<PipelinePorts['kind']>): WrapPorts =>
+  (ports) => ({ ...ports, kind: changed(ports.kind, change(ports)) });
+
+/** What the engine is told of its journal or source goes through `change`. */
+const reading =
+  (change: (batch: Parameters<Parameters<PipelinePorts['group']['start']>[0]['fetched']>[0]) => typeof batch): WrapPorts =>
+  (ports) => ({
+    ...ports,
+    group: changed(ports.group, {
+      start: (listener) =>
+        ports.group.start({
+          joined: (assignment) => listener.joined(assignment),
+          left: (reason) => listener.left(reason),
+          fetched: (batch) => listener.fetched(change(batch)),
+        }),
+    }),
+  });
+
+const OWNER = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
+
+export const WEAKENED: Readonly<Record<string, Weakened>> = {
+  'owners are not fenced': { cluster: (clock, hooks, settings) => new UnfencedKafka(clock, clock, hooks, settings) },
+  'outputs are not part of the transaction': {
+    wrap: withCommits(async ({ outputs = [], ...rest }, real, { kafka }) => {
+      for (const { topic, records } of outputs) kafka.cluster.produce(topic, 0, records);
+      return real(rest);
+    }),
+  },
+  'the journal is not part of the transaction': {
+    wrap: withCommits(async (transaction, real) => {
+      const { journalOffset } = await real({ journal: transaction.journal });
+      const { outputs, offsets } = transaction;
+      const [head] = transaction.journal;
+      if (outputs !== undefined || offsets !== undefined) await real({ ...transaction, journal: [head] });
+      return { journalOffset };
+    }),
+  },
+  'source offsets are not part of the transaction': {
+    wrap: withCommits(async ({ offsets = [], ...rest }, real, { kafka, options }) => {
+      for (const { partition, offset, metadata } of offsets)
+        kafka.cluster.commitOffset(options.source.group, options.source.topic, partition, offset, metadata);
+      return real(rest);
+    }),
+  },
+  'what is left of a job is not written': {
+    wrap: withCommits((transaction, real) => {
+      const [head, ...tail] = transaction.journal.filter(
+        ({ key, value }) => value === null || !key.endsWith('/left') || transaction.outputs === undefined,
+      );
+      return real({ ...transaction, journal: [head ?? OWNER, ...tail] });
+    }),
+  },
+  'claimed offsets are not written, the watermark alone is': {
+    wrap: withCommits((transaction, real) => {
+      const [head, ...tail] = transaction.journal.map(({ key, value }) =>
+        key.startsWith('progress/') && value !== null
+          ? { key, value: JSON.stringify({ ...(JSON.parse(value) as object), claimed: '' }) }
+          : { key, value },
+      );
+      return real({ ...transaction, journal: [head as (typeof transaction.journal)[0], ...tail] });
+    }),
+  },
+  'a claim does not read the journal to its end': {
+    wrap: reading((batch) => {
+      const isOwn = batch.records.some(({ key }) => String(key) === 'owner');
+      if (batch.stream !== 'journal' || !isOwn) return batch;
+      return { ...batch, records: batch.records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta') };
+    }),
+  },
+  'a committed offset of somebody else is believed at once': {
+    wrap: (ports) => ({
+      ...ports,
+      admin: changed(ports.admin, {
+        committed: async (...asked) =>
+          new Map(
+            [...(await ports.admin.committed(...asked))].map(([partition, { offset }]) => [partition, { offset, metadata: '' }]),
+          ),
+      }),
+    }),
+  },
+  'a batch is uploaded before its job is in the journal': {
+    wrap: kind(({ kind: real }) => ({
+      create: async (type, signal) => {
+        const created = await real.create(type, signal);
+        await real.upload(created, { body: Buffer.from('[]'), rows: 0 }, signal);
+        return created;
+      },
+    })),
+  },
+  'a transaction waits for the service': {
+    beforeCommit: async ({ clock }) => {
+      await clock.sleep(15_000);
+    },
+  },
+  'a row may come twice, and the engine is told another offset the second time': {
+    wrap: kind(({ kind: real }) => ({
+      results: async function* (status, signal) {
+        for await (const rows of real.results(status, signal)) {
+          yield rows.map((row) =>
+            'malformed' in row || row.offset === 0
+              ? row
+              : { ...row, render: (job) => ({ ...row.render(job), value: forge(row.render(job).value, row.offset - 1) }) },
+          );
+        }
+      },
+    })),
+  },
+  'a rewind passes over records that are there': {
+    wrap: (ports) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: (range, onBatch, signal) => ports.reader.read(range, (records, next) => onBatch(records.slice(1), next), signal),
+      }),
+    }),
+  },
+};
+
+function forge(value: Buffer | string | null, offset: number): string {
+  return JSON.stringify({ ...(JSON.parse(String(value)) as object), offset });
+}
