@@ -7,6 +7,7 @@ import { Parser } from 'csv-parse';
 import type { MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
+import type { LastRows } from './last-row.ts';
 import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
 import { type ResultNotice, ResultRowReader } from './result-row.ts';
 
@@ -15,6 +16,8 @@ export interface ResultFileOptions extends WantedColumns {
   readonly maxRowBytes: number;
   readonly renderer: DecisionRenderer;
   readonly onNotice: (notice: ResultNotice) => void;
+  /** Shared by all downloads of a pipeline. */
+  readonly lastRows: LastRows;
 }
 
 /** Bytes parsed in one go: a millisecond or less. */
@@ -24,7 +27,7 @@ const TURN_BYTES = 512 * 1024;
 
 /**
  * Yields the rows of a result file, a slice at a time.
- * @throws ServiceError protocol when the file has no usable header, ends inside a quote, or has a row that is too large;
+ * @throws ServiceError protocol when the file has no usable header, ends inside a quote or in a row that may not be whole, or has a row that is too large;
  * whatever the source throws. All rows before that were yielded.
  */
 export async function* readResults(
@@ -34,12 +37,15 @@ export async function* readResults(
   const records: string[][] = [];
   const parser = new RecordParser(records, options.maxRowBytes);
   let reader: ResultRowReader | undefined;
+  let referenceColumn = 0;
 
   const takeRows = (): (ResultRow | MalformedRow)[] => {
     const rows: (ResultRow | MalformedRow)[] = [];
     for (const record of records) {
       if (reader === undefined) {
-        reader = new ResultRowReader(readResultHeader(record, options), record, options.renderer, options.onNotice);
+        const header = readResultHeader(record, options);
+        referenceColumn = header.reference;
+        reader = new ResultRowReader(header, record, options.renderer, options.onNotice);
       } else {
         rows.push(reader.read(record));
       }
@@ -50,7 +56,9 @@ export async function* readResults(
 
   try {
     let sinceTurn = 0;
+    let lastByte: number | undefined;
     for await (const chunk of source) {
+      lastByte = chunk.at(-1) ?? lastByte;
       for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
         const slice = chunk.subarray(start, start + SLICE_BYTES);
         const problem = await parser.feed(slice);
@@ -64,7 +72,13 @@ export async function* readResults(
         }
       }
     }
-    const problem = await parser.finish();
+    let problem = await parser.finish();
+    const last = records.at(-1);
+    const mayBeCut = problem === undefined && lastByte !== LINE_FEED && reader !== undefined && last !== undefined;
+    if (mayBeCut && !options.lastRows.isWhole(last, last[referenceColumn] ?? '')) {
+      records.pop();
+      problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');
+    }
     const rows = takeRows();
     if (rows.length > 0) yield rows;
     if (problem !== undefined) throw problem;
@@ -125,6 +139,7 @@ interface ByteTests {
   __needMoreData?: (at: number, length: number, end: boolean) => boolean;
 }
 
+const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 /** The longest thing that must not be cut: a closing quote and the line end behind it. */

@@ -8,6 +8,7 @@ import { readResults } from './csv-results.ts';
 import { encodeCsv } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
+import { LastRows } from './last-row.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
 import type { ResultNotice } from './result-row.ts';
 import type { BatchState, ReviewService } from './review-service.ts';
@@ -45,6 +46,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Pipe
     maxRowBytes: options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES,
     renderer,
     onNotice: onceEach(options.onNotice ?? (() => {})),
+    lastRows: new LastRows(),
   };
 
   return {

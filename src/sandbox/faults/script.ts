@@ -43,6 +43,11 @@ export class FaultScript {
     this.#entries = entriesOf(validate(faultList, faults, 'fault script'));
   }
 
+  /** Takes the entries that are for this content type alone out of the script; the others keep their counts. */
+  drop(type: string): void {
+    this.#entries = this.#entries.filter(({ fault }) => fault.match.type !== type);
+  }
+
   /** The script in its order, with how often each entry has hit. */
   entries(): readonly ScriptEntry[] {
     return this.#entries.map(({ fault, fired }) => ({ fault, fired }));

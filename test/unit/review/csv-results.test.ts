@@ -25,7 +25,7 @@ test('columns are found by name, in any order and spelling', async () => {
     ['connector_ref,lang,Labels,Expected result,Acme result,Status,Content', `${REF},en,[],ham,spam,SUCCESS,hi`],
     [' CONNECTOR_REF ,lang,LABELS,expected Result,acme RESULT,status,content', `${REF},en,[],ham,spam, success ,hi`],
   ]) {
-    for (const text of [`${header}\r\n${row}\r\n`, `${header}\n${row}`, `\ufeff${header}\n${row}\n\n`]) {
+    for (const text of [`${header}\r\n${row}\r\n`, `${header}\n${row}\n`, `\ufeff${header}\n${row}\n\n`]) {
       const [record] = await decisions(kindWithFile(text, { includeContent: true }));
       const value = decisionOf(record);
       assert.equal(value.status, 'SUCCESS');
@@ -147,13 +147,46 @@ test('a file that ends inside a quote gives the rows before the cut, then a prot
 });
 
 test('a file cut anywhere never gives a row that was not whole', async () => {
-  const whole = `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`;
-  for (let length = 0; length < whole.length - 2; length++) {
-    const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
-    const named = rows.filter((row) => !('malformed' in row));
-    assert.deepEqual(named, [], `cut after ${length}`);
-    if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  for (const whole of [
+    `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`,
+    `connector_ref,Labels,lang,Status,Content,Service result\n${REF},"[""a""]",en,SUCCESS,"x ""1""",spam\n`,
+    `connector_ref,Labels,lang,Status,Service result,Content\n${REF},"[""a""]",en,SUCCESS,spam,"x ""1"" y"\n`,
+  ]) {
+    for (let length = 0; length < whole.trimEnd().length; length++) {
+      const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
+      const named = rows.filter((row) => !('malformed' in row));
+      assert.deepEqual(named, [], `cut after ${length}`);
+      if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+    }
   }
+});
+
+test('a last row without a line end is held back when it may have been cut, and taken when the file ends so again', async () => {
+  const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
+  const first = `${REF},en,,,x,SUCCESS,spam`;
+  const last = `${REF.replace('41', '42')},en,,,x,SUCCESS,spam`;
+  const whole = `${header}\n${first}\n${last}`;
+  let text = whole;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  for (const cut of [whole.slice(0, -1), whole.slice(0, -2), whole]) {
+    text = cut;
+    const { rows, error } = await collectRows(kind);
+    assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol' && /cut/.test(error.message));
+  }
+  const { rows, error } = await collectRows(kind);
+  const both = [
+    [3, 41, 'success'],
+    [3, 42, 'success'],
+  ];
+  assert.deepEqual([shown(rows), error], [both, undefined]);
+});
+
+test('a last row without a line end is taken at once when its last cell is JSON and so shows that it is whole', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}`));
+  assert.equal(decisionOf(record).result, 'spam');
 });
 
 test('a row larger than allowed ends the file', async () => {
