@@ -4,7 +4,7 @@ import { type Schedule, STALL_BOUND_MS } from './schedule.ts';
 import type { Verdict } from './verdict.ts';
 import type { World } from './world.ts';
 
-/** Of a replica's resident set, bytes: what the README promises of the default configuration. */
+/** Of a replica's resident set, bytes: stated in docs/chaos.md. */
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
 export interface FaultReport {
