@@ -23,6 +23,8 @@ export interface SearchOptions {
 export async function search({ seeds, from, jobs, weaken }: SearchOptions): Promise<number> {
   const startedMs = performance.now();
   let toldMs = startedMs;
+  let told = 0;
+  const again = weaken === undefined ? '' : ` --weaken '${weaken}'`;
   const line = (tally: Tally) => {
     const seconds = (performance.now() - startedMs) / 1000;
     const perMinute = Math.round((tally.histories / seconds) * 60);
@@ -35,6 +37,10 @@ export async function search({ seeds, from, jobs, weaken }: SearchOptions): Prom
     weaken,
     maxFound: MAX_FOUND,
     onProgress: (now) => {
+      for (const { seed, message } of now.found.slice(told)) {
+        process.stdout.write(`\nhistory ${seed} breaks ${message}\n  npm run simulate -- --seed ${seed}${again}\n\n`);
+      }
+      told = now.found.length;
       if (performance.now() - toldMs < PROGRESS_MS) return;
       toldMs = performance.now();
       process.stdout.write(`${line(now)}\n`);
@@ -44,10 +50,6 @@ export async function search({ seeds, from, jobs, weaken }: SearchOptions): Prom
   printSummary(tally);
   const [first] = tally.found;
   if (first === undefined) return 0;
-  const again = weaken === undefined ? '' : ` --weaken '${weaken}'`;
-  for (const { seed, message } of tally.found) {
-    process.stdout.write(`\nhistory ${seed} breaks ${message}\n  npm run simulate -- --seed ${seed}${again}\n`);
-  }
   await printShrunk(first.script, weaken, again);
   return 1;
 }

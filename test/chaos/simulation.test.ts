@@ -1,0 +1,71 @@
+/** Thousands of histories of the engine over a world in memory, on all cores: always the same ones (docs/simulation.md). */
+import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+import { playAll } from '../support/engine/simulation/pool.ts';
+
+const HISTORIES = 2_500;
+/** Apart from the seeds of the property tests. */
+const FROM = 100_001;
+
+const ACTIONS = [
+  'produce',
+  'start',
+  'stop',
+  'kill',
+  'freeze',
+  'isolate',
+  'crash client',
+  'rebalance',
+  'expire transaction',
+  'compact',
+  'add partition',
+  'retention',
+  'reset',
+];
+const COMMITS = 'reply-lost lost fenced committed-fenced aborted unsent late rejected too-large silent';
+const FAILURES = ['rejected', 'unauthorized', 'not_found', 'too_large', 'expired', 'unavailable', 'protocol', 'hangs'];
+const FAULTS = [
+  ...ACTIONS,
+  ...COMMITS.split(' ').map((fate) => `commit ${fate}`),
+  ...['killed in commit', 'frozen in commit', 'stale batch', 'stale offset', 'compaction in replay'],
+  ...['read failed', 'admin failed', 'late upload', 'spoiled results', 'service results cut'],
+  ...['failed', 'cancelled', 'stuck', 'unknown', 'forgotten'].map((how) => `review ${how}`),
+  ...['create', 'upload', 'status', 'results'].flatMap((call) => FAILURES.map((failure) => `service ${call} ${failure}`)),
+  // Done, and the reply lost.
+  ...['create', 'upload', 'status'].map((call) => `service ${call} unavailable, done`),
+];
+const OUTCOMES = [
+  ...['committed', 'fenced', 'unknown', 'aborted', 'rejected', 'too_large'].map((outcome) => `transactions_total ${outcome}`),
+  ...['owned', 'failed'].map((outcome) => `claims_total ${outcome}`),
+  ...[
+    'batch_failed',
+    'batch_cancelled',
+    'batch_unknown',
+    'upload_lost',
+    'upload_expired',
+    'upload_rejected',
+    'upload_too_large',
+  ].map((reason) => `jobs_failed_total ${reason}`),
+  ...['rows_missing', 'rows_failed', 'review_timeout'].map((reason) => `jobs_failed_total ${reason}`),
+  ...['missing', 'duplicate', 'unknown', 'malformed'].map((kind) => `result_anomalies_total ${kind}`),
+  ...['not_json', 'source_unavailable', 'too_large', 'rejected_type'].map((reason) => `dead_lettered_total ${reason}`),
+  ...['SUCCESS', 'ERROR'].map((status) => `decisions_total ${status}`),
+  ...['ended: refused', 'ended: not live', 'ended: could not start'],
+  ...['items_recovered_total', 'items_resubmitted_total', 'unread_records_lost_total', 'reset_skipped_records_total'],
+  'resets taken up',
+];
+
+test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async () => {
+  const tally = await playAll({ from: FROM, seeds: HISTORIES, jobs: availableParallelism(), maxFound: 3 });
+  assert.deepEqual(
+    tally.found.map(({ seed, message }) => `npm run simulate -- --seed ${seed}: ${message}`),
+    [],
+  );
+  assert.equal(tally.histories, HISTORIES);
+  const never = [
+    ...FAULTS.filter((fault) => (tally.faults[fault] ?? 0) < 3),
+    ...OUTCOMES.filter((outcome) => (tally.coverage[outcome] ?? 0) < 3),
+  ];
+  assert.deepEqual(never, [], 'what a simulation never sees it says nothing about');
+});
