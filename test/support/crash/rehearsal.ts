@@ -86,7 +86,7 @@ export async function rehearse(
   try {
     if (situation.replica !== undefined) await startOwner(stack, env);
     if (situation.replica !== 'idle') await write(situation.events[0], situation);
-    if (situation.replica === 'at work') await allUploaded(stack, type, situation.submitted.uploads);
+    if (situation.replica === 'at work') await allUploaded(stack, type, situation.submitted.uploads / 2);
     for (const death of visit.deaths) {
       const victim = await startVictim(stack, env, death);
       if (situation.replica === 'idle') {
@@ -96,15 +96,16 @@ export async function rehearse(
       deaths.push(await deathOf(kafka, stack, victim, death[0]));
     }
     const diedMs = performance.now();
-    const successor = situation.replica === undefined ? await stack.startReplica(env) : undefined;
-    if (situation.events[1] > 0) await write(situation.events[1]);
+    if (situation.replica === undefined) {
+      const successor = await stack.startReplica(env);
+      await within('the successor owns the shard', successor, successor.logged('owns the shard'));
+    }
+    await write(situation.events[1]);
     const terminal = new TerminalRecords(kafka, stack);
     await terminal.untilCount(events.length, DEADLINE_MS);
     await journalEmpty(kafka, stack);
     const atEnd = async () => (await groupPositions(kafka, stack)).every(({ committed, end }) => committed === end);
     await eventually('the group has committed its source to the end', atEnd, { deadlineMs: DEADLINE_MS, everyMs: 50 });
-    // Also where nothing is left to do, it must be able to take over.
-    if (successor !== undefined) await within('the successor owns the shard', successor, successor.logged('owns the shard'));
     const recoveryMs = performance.now() - diedMs;
     await end(stack);
     // Nobody is left who could write: this is the last look.

@@ -16,7 +16,7 @@ export interface Submitted {
 
 export interface Situation {
   readonly maxRows: number;
-  /** Content events per partition, of two: before the first victim starts, and after the last has died. */
+  /** Content events per partition, of two: before the first death, and for the successor, which must have lost its place nowhere. */
   readonly events: readonly [before: number, later: number];
   /** Also there before: records that cannot be decoded, and records without a value (skipped), per partition. */
   readonly poison: number;
@@ -28,46 +28,49 @@ export interface Situation {
   readonly submitted: Submitted;
 }
 
-const PER_PARTITION = 9;
-const ONE_BATCH = {
+const TWO_BATCHES = {
   maxRows: 18,
-  events: [PER_PARTITION, 0],
-  poison: 1,
-  empty: 0,
-  submitted: { batches: 1, puts: 1, uploads: 1, rows: 18 },
-} as const;
-const PER_SHARD = {
-  maxRows: 18,
-  events: [18, 0],
+  events: [9, 9],
   poison: 1,
   empty: 0,
   submitted: { batches: 2, puts: 2, uploads: 2, rows: 36 },
+} as const;
+const BUFFERED = {
+  maxRows: 18,
+  events: [5, 4],
+  submitted: { batches: 1, puts: 1, uploads: 1, rows: 18 },
+} as const;
+/** Two of each shard. */
+const FOUR_BATCHES = {
+  ...TWO_BATCHES,
+  events: [18, 18],
+  submitted: { batches: 4, puts: 4, uploads: 4, rows: 72 },
 } as const;
 
 export const SITUATIONS = {
   'three batches': {
     maxRows: 6,
-    events: [PER_PARTITION, 0],
+    events: [9, 3],
     poison: 1,
     empty: 0,
-    submitted: { batches: 3, puts: 3, uploads: 3, rows: 18 },
+    submitted: { batches: 4, puts: 4, uploads: 4, rows: 24 },
   },
-  'one batch': ONE_BATCH,
-  'slow download': { ...ONE_BATCH, faults: [{ operation: 'download', action: 'slow', bytesPerSecond: 5_000 }] },
+  'one batch': TWO_BATCHES,
+  'slow download': { ...TWO_BATCHES, faults: [{ operation: 'download', action: 'slow', bytesPerSecond: 5_000 }] },
   'failed batch': {
-    ...ONE_BATCH,
+    ...TWO_BATCHES,
     faults: [{ operation: 'review', action: 'batch_error' }],
-    submitted: { batches: 2, puts: 2, uploads: 2, rows: 36 },
+    submitted: { batches: 3, puts: 3, uploads: 3, rows: 54 },
   },
   // The buffer is not full before the rest comes.
-  buffering: { ...ONE_BATCH, events: [5, 4], poison: 2, empty: 1 },
+  buffering: { ...BUFFERED, poison: 2, empty: 1 },
   // Nothing but W and the position moves.
-  skipping: { ...ONE_BATCH, events: [5, 4], poison: 0, empty: 2 },
-  'a replica beside': { ...PER_SHARD, replica: 'idle' },
+  skipping: { ...BUFFERED, poison: 0, empty: 2 },
+  'a replica beside': { ...FOUR_BATCHES, replica: 'idle' },
   'a replica at work': {
-    ...PER_SHARD,
+    ...FOUR_BATCHES,
     replica: 'at work',
-    faults: [{ operation: 'review', action: 'stuck', for: '4s', times: 'always' }],
+    faults: [{ operation: 'review', action: 'stuck', for: '4s', times: 2 }],
   },
 } as const satisfies Readonly<Record<string, Situation>>;
 
@@ -90,7 +93,7 @@ const visit = (situation: Visit['situation'], again: Submitted, ...deaths: Visit
   deaths,
   again,
 });
-/** Leaves two live jobs and six records that nobody has claimed. */
+/** Leaves live jobs, and six records that nobody has claimed. */
 const HALF_WAY = ['upload:after', 2] as const;
 
 export const VISITS: readonly Visit[] = [
