@@ -117,19 +117,7 @@ export class Stack {
 
   /** @param connector arguments of node that start another command line than the stack's. */
   async startReplica(env: Readonly<Record<string, string>> = {}, connector = this.#connector): Promise<Replica> {
-    const lines: string[] = [];
-    const waiting = new Set<() => void>();
-    const name = `replica-${this.replicas.length + 1}`;
-    const kept = await spawnKept({
-      command: process.execPath,
-      args: [...connector, 'run', '--config', this.configFile],
-      env: { ...process.env, LOG_FORMAT: 'json', ...env },
-      onLine: (line) => {
-        lines.push(line);
-        for (const wake of [...waiting]) wake();
-      },
-    });
-    const replica = new Replica(name, kept, lines, waiting);
+    const replica = await spawnReplica(`replica-${this.replicas.length + 1}`, this.configFile, env, connector);
     this.replicas.push(replica);
     return replica;
   }
@@ -139,6 +127,27 @@ export class Stack {
     await Promise.all(this.replicas.map(({ process: kept }) => kept.stop(0)));
     await this.sandbox.stop(0);
   }
+}
+
+/** A connector as a process of its own; ended by its `process`. */
+export async function spawnReplica(
+  name: string,
+  configFile: string,
+  env: Readonly<Record<string, string>> = {},
+  connector: readonly string[] = [CLI],
+): Promise<Replica> {
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const kept = await spawnKept({
+    command: process.execPath,
+    args: [...connector, 'run', '--config', configFile],
+    env: { ...process.env, LOG_FORMAT: 'json', ...env },
+    onLine: (line) => {
+      lines.push(line);
+      for (const wake of [...waiting]) wake();
+    },
+  });
+  return new Replica(name, kept, lines, waiting);
 }
 
 /** A sandbox as a process of its own. */
@@ -205,7 +214,8 @@ export async function startSandboxProcess(directory: string, policy: Readonly<Re
   return { sandbox, url: await listening.promise };
 }
 
-function merge(
+/** `changes` over `base`, objects one in the other as deep as `depth`. */
+export function merge(
   base: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>>,
   depth = 2,

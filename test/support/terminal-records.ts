@@ -32,9 +32,9 @@ export class TerminalRecords {
   readonly all: Terminal[] = [];
   readonly #decisions: TopicReader;
   readonly #deadLetters: TopicReader;
-  readonly #stack: Stack;
+  readonly #stack: Pick<Stack, 'topics' | 'replicas'>;
 
-  constructor(kafka: TestKafka, stack: Stack) {
+  constructor(kafka: TestKafka, stack: Pick<Stack, 'topics' | 'replicas'>) {
     this.#decisions = kafka.reader(stack.topics.decisions);
     this.#deadLetters = kafka.reader(stack.topics.deadLetters);
     this.#stack = stack;

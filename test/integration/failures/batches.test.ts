@@ -1,0 +1,133 @@
+/** Rows of the failure table: batches that fail. The name of a test begins with the event of its row. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testKafka } from '../../support/kafka.ts';
+import { outcomes, run } from './scenes.ts';
+
+const POISON = 'this text no batch survives';
+
+const { scene } = await run(
+  await testKafka(),
+  {
+    poisoned: {
+      events: Array.from({ length: 16 }, (_, n) => ({
+        value: JSON.stringify({ type: 'poisoned', content: n === 11 ? POISON : `text ${n}` }),
+      })),
+      // Sixteen batches of which nine fail: the type would pause on the way.
+      pipeline: { batch: { maxRows: 16 }, review: { typePause: '100ms' } },
+    },
+    failing: { faults: [{ operation: 'review', action: 'batch_error' }] },
+    cancelled: { faults: [{ operation: 'review', action: 'batch_cancelled' }] },
+    abandoned: {
+      events: 1,
+      faults: [{ operation: 'review', action: 'batch_cancelled', times: 'always' }],
+    },
+    failed: {
+      events: 6,
+      faults: [{ operation: 'review', action: 'batch_error', times: 'always' }],
+      pipeline: { batch: { maxRows: 1 }, review: { attempts: 20, typePause: '500ms' } },
+    },
+    forgotten: {
+      faults: [{ operation: 'get_batch', action: 'answer', status: 404, times: 'always' }],
+      pipeline: { review: { missingGrace: '1s' } },
+    },
+    waited: {
+      faults: [{ operation: 'review', action: 'stuck', for: '3s' }],
+      pipeline: { review: { maxReviewTime: '1s' } },
+    },
+    ended: {
+      faults: [{ operation: 'review', action: 'stuck' }],
+      pipeline: { review: { maxReviewTime: '1s', onTimeout: 'error' } },
+    },
+    late: { faults: [{ operation: 'upload', action: 'late_event', by: '700ms' }], pipeline: { review: { uploadGrace: '30s' } } },
+    lost: { faults: [{ operation: 'upload', action: 'late_event', by: '1h' }], pipeline: { review: { uploadGrace: '1s' } } },
+  },
+  { policy: { review: { rules: [{ when: { contains: POISON }, failsBatch: true }] } } },
+);
+
+test('batch ERROR: the records are submitted again, and halved until the poison item stands alone', async () => {
+  const poisoned = scene('poisoned');
+  const terminal = await poisoned.ends();
+  assert.deepEqual(
+    outcomes(terminal),
+    Array.from({ length: 16 }, (_, n) => (n === 11 ? 'ERROR batch_failed' : 'SUCCESS')),
+  );
+  // 16 twice, then both halves of each half that holds it, down to itself.
+  assert.ok((await poisoned.metric('jobs_failed_total', { reason: 'batch_failed' })) >= 6);
+  assert.ok(
+    poisoned.batches.some(({ rows, batch_status }) => rows === 8 && batch_status === 'SUCCESS'),
+    'halves were reviewed',
+  );
+});
+
+test('batch ERROR: one that passes costs a second batch, and no record anything', async () => {
+  const failing = scene('failing');
+  const terminal = await failing.endsWell();
+  assert.deepEqual(
+    failing.batches.map(({ batch_status }) => batch_status),
+    ['ERROR', 'SUCCESS'],
+  );
+  assert.ok(terminal.every(({ decision }) => decision?.batch.attempt === 2));
+  assert.equal(await failing.metric('items_resubmitted_total'), 8);
+});
+
+test('batch CANCELLED: the records are submitted again', async () => {
+  const cancelled = scene('cancelled');
+  await cancelled.endsWell();
+  assert.deepEqual(
+    cancelled.batches.map(({ batch_status }) => batch_status),
+    ['CANCELLED', 'SUCCESS'],
+  );
+  assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
+});
+
+test('batch CANCELLED: again and alone, it gets an ERROR decision that says so', async () => {
+  const abandoned = scene('abandoned');
+  assert.deepEqual(outcomes(await abandoned.ends()), ['ERROR batch_cancelled']);
+  assert.equal(await abandoned.metric('decisions_total', { status: 'ERROR' }), 1);
+});
+
+test('batches of a type keep failing: the type pauses and says so, and goes on when one batch succeeds', async () => {
+  const failed = scene('failed');
+  await failed.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value >= 1);
+  failed.lift();
+  await failed.endsWell();
+  await failed.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value === 0);
+  assert.ok(failed.log.some((line) => line.includes('keep failing') && line.includes('"level":"error"')));
+});
+
+test('batch unknown to the service: after a grace its records are submitted in a new batch', async () => {
+  const forgotten = scene('forgotten');
+  await forgotten.untilMetric('jobs_failed_total', { reason: 'batch_unknown' }, (value) => value >= 1);
+  forgotten.lift();
+  await forgotten.endsWell();
+  assert.ok(forgotten.batches.length >= 2);
+});
+
+test('batch PENDING for ever: it is waited for, and the alert is counted once', async () => {
+  const waited = scene('waited');
+  await waited.endsWell();
+  assert.equal(waited.batches.length, 1);
+  assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
+});
+
+test('batch PENDING for ever: by choice its records get ERROR decisions with the code review_timeout', async () => {
+  const ended = scene('ended');
+  assert.deepEqual(new Set(outcomes(await ended.ends())), new Set(['ERROR review_timeout']));
+  assert.equal(ended.batches.length, 1);
+  assert.equal(await ended.metric('jobs_failed_total', { reason: 'review_timeout' }), 1);
+});
+
+test('upload not seen by the service: within the grace it is waited for, and nothing is submitted again', async () => {
+  const late = scene('late');
+  await late.endsWell();
+  assert.equal(late.batches.length, 1);
+  assert.equal(await late.metric('jobs_failed_total'), 0);
+});
+
+test('upload not seen by the service: after the grace its records are submitted in a new batch', async () => {
+  const lost = scene('lost');
+  await lost.endsWell();
+  assert.equal(lost.batches.length, 2);
+  assert.equal(await lost.metric('jobs_failed_total', { reason: 'upload_lost' }), 1);
+});

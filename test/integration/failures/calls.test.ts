@@ -1,0 +1,152 @@
+/** Rows of the failure table: calls to the service that fail. The name of a test begins with the event of its row. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testKafka } from '../../support/kafka.ts';
+import { outcomes, run } from './scenes.ts';
+
+const REFUSED = { operation: 'create_batch', action: 'answer', status: 400, code: 'unknown_type' } as const;
+const LINE = 'x'.repeat(900);
+
+const { scene, replica } = await run(
+  await testKafka(),
+  {
+    unreadable: {
+      events: [{ key: 'k', value: 'not JSON', headers: { trace: 't' } }, { key: 'k', value: null }, { value: '{"content":""}' }],
+    },
+    held: { faults: [{ ...REFUSED, times: 'always' }] },
+    refused: { faults: [{ ...REFUSED, times: 'always' }], pipeline: { review: { onRejectedType: 'dead-letter' } } },
+    odd: {
+      faults: [
+        { operation: 'create_batch', action: 'answer', status: 200, body: 'hello' },
+        { operation: 'create_batch', action: 'answer', status: 404 },
+        { operation: 'get_batch', action: 'answer', status: 200, body: '{"batch_id":"another"}' },
+        { operation: 'get_batch', action: 'answer', status: 405 },
+      ],
+    },
+    unclear: {
+      faults: [
+        { operation: 'create_batch', action: 'reset_after' },
+        { operation: 'create_batch', action: 'reset_before' },
+        { operation: 'create_batch', action: 'answer', status: 200, body: '{}' },
+      ],
+    },
+    twice: {
+      events: 2,
+      faults: [
+        { operation: 'create_batch', action: 'repeat_id', skip: 1 },
+        { operation: 'review', action: 'stuck', for: '1500ms' },
+      ],
+      pipeline: { batch: { maxRows: 1 } },
+    },
+    expired: { faults: [{ operation: 'create_batch', action: 'expired_url' }] },
+    large: {
+      events: [0, 1, 2, 3].map((n) => ({
+        value: JSON.stringify({ type: 'large', content: `text ${n} ${n === 2 ? LINE.repeat(5) : LINE}` }),
+      })),
+    },
+    forbidden: {
+      events: 2,
+      faults: [{ operation: 'upload', action: 'answer', status: 403, code: 'AccessDenied', times: 3 }],
+    },
+    unknown: {
+      faults: [
+        { operation: 'get_batch', action: 'state', state: 'WATING_FOR_UPLOAD' },
+        { operation: 'get_batch', action: 'state', state: 'ON_FIRE', times: 2 },
+        { operation: 'review', action: 'rows', columns: { Reviewer: 'someone' }, refColumn: 'connector_ref' },
+      ],
+    },
+  },
+  { policy: { storage: { maxUploadBytes: '3KiB' } } },
+);
+
+test('record that cannot be reviewed: it becomes a dead letter as it came, with the reason', async () => {
+  const unreadable = scene('unreadable');
+  const terminal = await unreadable.ends();
+  assert.deepEqual(outcomes(terminal), ['not_json', 'null_value', 'empty_content']);
+  const [first] = terminal;
+  assert.deepEqual(
+    [String(first?.record.key), String(first?.record.value), String(first?.record.headers.trace)],
+    ['k', 'not JSON', 't'],
+  );
+  assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
+});
+
+test('type rejected on create: its records wait and the log alerts, until the service takes one batch again', async () => {
+  const held = scene('held');
+  await held.untilMetric('shards_paused', { reason: 'type_rejected' }, (value) => value === 1);
+  assert.deepEqual(held.batches, []);
+  held.lift();
+  await held.endsWell();
+  await held.untilMetric('shards_paused', { reason: 'type_rejected' }, (value) => value === 0);
+  assert.ok(held.log.some((line) => line.includes('refuses this content type') && line.includes('"level":"error"')));
+  assert.equal(held.batches.length, 1);
+});
+
+test('type rejected on create: by choice its records become dead letters as they came, and nothing waits', async () => {
+  const refused = scene('refused');
+  const terminal = await refused.ends();
+  assert.deepEqual(new Set(outcomes(terminal)), new Set(['rejected_type']));
+  for (const [n, { record }] of terminal.entries()) assert.equal(String(record.value), refused.event(`text ${n}`, { n }).value);
+  assert.equal(await refused.metric('dead_lettered_total', { reason: 'rejected_type' }), 8);
+  assert.equal(await refused.metric('shards_paused'), 0);
+});
+
+test('answer that is not what the interface promises: the call is made again until it is', async () => {
+  const odd = scene('odd');
+  await odd.endsWell();
+  assert.equal(odd.batches.length, 1);
+  assert.ok(odd.log.some((line) => line.includes('could not create a batch')));
+  assert.ok(odd.log.some((line) => line.includes('could not ask for the state')));
+});
+
+test('create answered unclearly: it is made again, the orphan is counted and gets no upload', async () => {
+  const unclear = scene('unclear');
+  await unclear.endsWell();
+  assert.deepEqual(
+    unclear.batches.map(({ uploaded }) => uploaded !== null),
+    [false, true],
+  );
+  // A lost answer, a reset and an answer without an id cannot be told apart; the fourth is the scene above's answer that is no JSON.
+  assert.equal(await replica.metric('orphaned_jobs_total'), 4);
+});
+
+test('remote id given twice: no second batch takes it, another is created', async () => {
+  const twice = scene('twice');
+  const terminal = await twice.endsWell();
+  assert.equal(new Set(terminal.map(({ decision }) => decision?.batch.id)).size, 2);
+  assert.ok(twice.log.some((line) => line.includes('an id that a live job already has') && line.includes('"level":"error"')));
+});
+
+test('upload address expired: the batch is given up and its records are submitted in a new one', async () => {
+  const expired = scene('expired');
+  await expired.endsWell();
+  assert.deepEqual(
+    expired.batches.map(({ rows }) => rows),
+    [0, 8],
+  );
+  assert.equal(await expired.metric('jobs_failed_total', { reason: 'upload_expired' }), 1);
+});
+
+test('upload larger than the storage takes: the batch is halved, an item too large alone gets an ERROR decision', async () => {
+  const large = scene('large');
+  const terminal = await large.ends();
+  assert.deepEqual(outcomes(terminal), ['SUCCESS', 'SUCCESS', 'ERROR upload_too_large', 'SUCCESS']);
+  assert.equal(await large.metric('jobs_failed_total', { reason: 'upload_too_large' }), 3);
+});
+
+test('upload refused: the records are submitted again, then halved', async () => {
+  const forbidden = scene('forbidden');
+  const terminal = await forbidden.ends();
+  // Refused whole, refused again, and then one of the two halves.
+  assert.deepEqual(outcomes(terminal).toSorted(), ['ERROR upload_rejected', 'SUCCESS']);
+  assert.equal(await forbidden.metric('jobs_failed_total', { reason: 'upload_rejected' }), 3);
+});
+
+test('columns and states never seen before: tolerated, passed over and logged once', async () => {
+  const unknown = scene('unknown');
+  await unknown.endsWell();
+  assert.equal(unknown.batches.length, 1);
+  const said = unknown.log.filter((line) => line.includes('a state that this version does not know'));
+  assert.deepEqual([said.length, said[0]?.includes('ON_FIRE')], [1, true]);
+  assert.equal(unknown.log.filter((line) => line.includes('Reviewer')).length, 1);
+});

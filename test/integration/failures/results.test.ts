@@ -1,0 +1,154 @@
+/** Rows of the failure table: result files. The name of a test begins with the event of its row. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testKafka } from '../../support/kafka.ts';
+import { outcomes, run, type Scene } from './scenes.ts';
+
+const LONG = 'y'.repeat(2_000);
+/** Eight rows of 2 KiB: a cut after 9,000 bytes is within the file, and within a row. */
+const long = (name: string) =>
+  Array.from({ length: 8 }, (_, n) => ({
+    value: JSON.stringify({ type: name, content: `text ${n} ${LONG}`, metadata: { author: `author-${n}` } }),
+  }));
+
+const { scene } = await run(
+  await testKafka(),
+  {
+    stale: { faults: [{ operation: 'get_batch', action: 'expired_url', times: 'always' }] },
+    cut: { events: long('cut'), faults: [{ operation: 'download', action: 'cut', afterBytes: 9_000, times: 2 }] },
+    reset: { events: long('reset'), faults: [{ operation: 'download', action: 'reset_after' }] },
+    short: {
+      events: long('short'),
+      faults: [
+        { operation: 'download', action: 'short', bytes: 9_000 },
+        // Within the last cell of the first row, and within the header.
+        { operation: 'download', action: 'short', bytes: 2_150 },
+        { operation: 'download', action: 'short', bytes: 20 },
+      ],
+      pipeline: { review: { downloads: 5 } },
+    },
+    unreadable: {
+      faults: [{ operation: 'download', action: 'answer', status: 200, body: '<html>not here</html>', times: 3 }],
+      pipeline: { review: { downloads: 2 } },
+    },
+    missing: { faults: [{ operation: 'review', action: 'rows', missing: 3 }], pipeline: { review: { downloads: 1 } } },
+    never: {
+      events: 2,
+      faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
+      pipeline: { review: { downloads: 0 } },
+    },
+    mangled: {
+      faults: [
+        {
+          operation: 'review',
+          action: 'rows',
+          duplicated: 2,
+          malformed: 1,
+          unknown: 2,
+          shuffled: true,
+          refColumn: 'connector_ref',
+        },
+      ],
+      pipeline: { review: { downloads: 0 } },
+    },
+    published: { events: [{ value: JSON.stringify({ type: 'published', content: 'make this row fail' }) }] },
+    retried: {
+      events: [
+        { value: JSON.stringify({ type: 'retried', content: 'make this row fail' }) },
+        { value: JSON.stringify({ type: 'retried', content: 'fine' }) },
+      ],
+      pipeline: { review: { errorRows: 'retry', errorRowAttempts: 3 } },
+    },
+    busy: {
+      faults: [{ operation: 'download', action: 'answer', status: 503, code: 'SlowDown', retryAfter: '1s', times: 4 }],
+    },
+  },
+  {
+    policy: {
+      results: { columns: ['metadata', 'status', 'expected', 'labels', 'result', 'content'] },
+      review: { rules: [{ when: { contains: 'make this row fail' }, error: true }] },
+    },
+  },
+);
+
+/** Nothing of a row may be lost by a cut, also where the row had the right number of cells. */
+async function endsWhole(one: Scene): Promise<void> {
+  for (const [n, { decision }] of (await one.endsWell()).entries()) {
+    assert.equal(decision?.result, 'approved');
+    assert.deepEqual(decision?.metadata, { author: `author-${n}` });
+  }
+  assert.equal(one.batches.length, 1, 'nothing was submitted again');
+}
+
+test('download address expired: the batch is asked for again, which brings a new one', async () => {
+  const stale = scene('stale');
+  await stale.untilLogged(/download at [^"]* answered 403 AccessDenied/);
+  stale.lift();
+  await stale.endsWell();
+  assert.equal(stale.batches.length, 1);
+});
+
+test('download cut or unreadable: interrupted half-way, it is made again and nothing is settled twice', async () => {
+  await endsWhole(scene('cut'));
+  await endsWhole(scene('reset'));
+  assert.ok(scene('cut').log.some((line) => line.includes('was cut')));
+});
+
+test('download cut or unreadable: a file that ends within a row although its length is right', async () => {
+  await endsWhole(scene('short'));
+});
+
+test('download cut or unreadable: what is never a result file counts as missing rows, and they are submitted again', async () => {
+  const unreadable = scene('unreadable');
+  await unreadable.endsWell();
+  assert.equal(await unreadable.metric('result_anomalies_total', { kind: 'unreadable' }), 1);
+  assert.equal(unreadable.batches.length, 2);
+});
+
+test('storage overloaded while results come: Retry-After is kept, and rows never count as missing', async () => {
+  const busy = scene('busy');
+  await busy.endsWell();
+  assert.equal(busy.batches.length, 1);
+  // Three tries of the client, and a fourth after the batch was asked for again: each no sooner than it was told.
+  assert.ok(busy.log.some((line) => line.includes('503 SlowDown') && line.includes('tried 3 times')));
+});
+
+test('result rows missing: the file is downloaded again, then the records without a row are submitted again', async () => {
+  const missing = scene('missing');
+  await missing.endsWell();
+  assert.deepEqual(
+    missing.batches.map(({ rows }) => rows),
+    [8, 3],
+  );
+  assert.equal(await missing.metric('result_anomalies_total', { kind: 'missing' }), 3);
+});
+
+test('result rows missing: for ever, the record gets an ERROR decision', async () => {
+  const never = scene('never');
+  assert.deepEqual(outcomes(await never.ends()).toSorted(), ['ERROR rows_missing', 'SUCCESS']);
+});
+
+test('result rows duplicate, unknown, malformed or shuffled: each record is decided once, the rest is counted and dropped', async () => {
+  const mangled = scene('mangled');
+  const terminal = await mangled.endsWell();
+  for (const [n, { decision }] of terminal.entries()) assert.deepEqual(decision?.metadata, { n });
+  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'duplicate' }), 2);
+  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'unknown' }), 2);
+  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'malformed' }), 1);
+});
+
+test('result rows with status ERROR: they are published as they are', async () => {
+  const published = scene('published');
+  assert.deepEqual(outcomes(await published.ends()), ['ERROR review_failed']);
+  assert.equal(published.batches.length, 1);
+});
+
+test('result rows with status ERROR: by choice those items are submitted again first', async () => {
+  const retried = scene('retried');
+  assert.deepEqual(outcomes(await retried.ends()), ['ERROR review_failed', 'SUCCESS']);
+  assert.deepEqual(
+    retried.batches.map(({ rows }) => rows),
+    [2, 1, 1],
+  );
+  assert.equal(await retried.metric('items_resubmitted_total'), 2);
+});

@@ -1,0 +1,226 @@
+/**
+ * One scene for each row of the failure table: a pipeline with topics and a content type of its own. All scenes of a file run in
+ * one connector process against one sandbox, whose faults are told apart by the content type, so they cost little and overlap.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after } from 'node:test';
+import { stringify } from 'yaml';
+import type { SourceCoordinate } from '../../../src/core/record.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type TestKafka, uniqueName } from '../../support/kafka.ts';
+import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { type Terminal, TerminalRecords } from '../../support/terminal-records.ts';
+import type { NewRecord } from '../../support/topic-writer.ts';
+
+export const API_KEY = 'sk-live-7Kq2Zr9Tn4wX';
+/** Part of every content: must reach no log (I6). */
+const MARK = 'for-nobody-else-to-read';
+const DEADLINE_MS = 60_000;
+/** Short enough for tests, and far apart enough to be told from each other. */
+const PIPELINE = {
+  batch: { maxRows: 8, maxAge: '150ms' },
+  review: {
+    poll: { initial: '30ms', max: '150ms' },
+    attempts: 2,
+    typePause: '700ms',
+    authPause: '300ms',
+    uploadGrace: '1500ms',
+    missingGrace: '1s',
+  },
+};
+
+export interface SceneOptions {
+  /** Records to write before the connector starts: this many events, or as they are given. Default 8. */
+  readonly events?: number | readonly NewRecord[];
+  /** Of this scene's batches; the content type is filled in. */
+  readonly faults?: readonly FaultInput[];
+  /** Merged into the pipeline's configuration. */
+  readonly pipeline?: Readonly<Record<string, unknown>>;
+}
+
+export class Scene {
+  readonly name: string;
+  readonly topics: StackTopics;
+  readonly options: SceneOptions;
+  readonly replicas: Replica[];
+  readonly terminal: TerminalRecords;
+  readonly source: SourceCoordinate[] = [];
+  readonly #kafka: TestKafka;
+  readonly #sandbox: Sandbox;
+
+  constructor(name: string, topics: StackTopics, options: SceneOptions, kafka: TestKafka, sandbox: Sandbox, replicas: Replica[]) {
+    this.name = name;
+    this.topics = topics;
+    this.options = options;
+    this.replicas = replicas;
+    this.terminal = new TerminalRecords(kafka, this);
+    this.#kafka = kafka;
+    this.#sandbox = sandbox;
+  }
+
+  /** A record of this scene's type. */
+  event(content: string, metadata: Readonly<Record<string, unknown>> = {}): NewRecord {
+    return { key: content, value: JSON.stringify({ type: this.name, content: `${content} ${MARK}`, metadata }) };
+  }
+
+  async write(records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
+    const written = await this.#kafka.write(this.topics.source, records);
+    this.source.push(...written);
+    return written;
+  }
+
+  async writeEvents(): Promise<void> {
+    const { events = 8 } = this.options;
+    await this.write(
+      typeof events === 'number' ? Array.from({ length: events }, (_, n) => this.event(`text ${n}`, { n })) : events,
+    );
+  }
+
+  /** This scene's batches at the service, oldest first. */
+  get batches() {
+    return this.#sandbox.batches().filter(({ type }) => type === this.name);
+  }
+
+  /** The replica's metric for this pipeline. */
+  metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+    return (this.replicas[0] as Replica).metric(name, { pipeline: this.name, ...labels });
+  }
+
+  /** Waits until a metric says so: what is counted after a transaction comes a moment after its records. */
+  async untilMetric(name: string, labels: Readonly<Record<string, string>>, is: (value: number) => boolean): Promise<void> {
+    let last: number | undefined;
+    const asked = async () => {
+      last = await this.metric(name, labels);
+      return is(last);
+    };
+    const what = `${name} ${JSON.stringify(labels)} of ${this.name} is as it should be`;
+    await eventually(what, asked, { deadlineMs: DEADLINE_MS, everyMs: 50 }).catch((error: Error) => {
+      throw new Error(`${error.message}; it is ${last}`);
+    });
+  }
+
+  /** Takes this scene's faults out of the script. */
+  lift(): void {
+    this.#sandbox.faults.drop(this.name);
+  }
+
+  /** Waits until a line of this pipeline's log matches. */
+  async untilLogged(message: RegExp): Promise<string> {
+    return await eventually(`${this.name} logs ${message}`, () => this.log.find((line) => message.test(line)), {
+      deadlineMs: DEADLINE_MS,
+    });
+  }
+
+  get log(): string[] {
+    return this.replicas.flatMap(({ lines }) => lines).filter((line) => line.includes(`"pipeline":"${this.name}"`));
+  }
+
+  /** Each source record has exactly one terminal record, the balance is even, and the log keeps its silence (I6). */
+  async ends(): Promise<Terminal[]> {
+    await this.terminal.untilCount(this.source.length, DEADLINE_MS);
+    await this.untilMetric('items_in_flight', {}, (value) => value === 0);
+    await this.terminal.refresh();
+    this.terminal.assertOnceEach(this.source);
+    assert.equal(await this.metric('balance_items'), 0);
+    assertSilent(this.replicas);
+    return this.source.map((at) => this.terminal.one(at));
+  }
+
+  /** All of them end as decisions with status SUCCESS. */
+  async endsWell(): Promise<Terminal[]> {
+    const terminal = await this.ends();
+    assert.deepEqual(new Set(terminal.map(({ reason, decision }) => reason ?? decision?.status)), new Set(['SUCCESS']));
+    return terminal;
+  }
+}
+
+export function assertSilent(replicas: readonly Replica[]): void {
+  const log = replicas.flatMap(({ lines }) => lines).join('\n');
+  for (const secret of [MARK, API_KEY, 'X-Amz-Signature', 'x-amz-meta-'])
+    assert.ok(!log.includes(secret), `${secret} is in the log`);
+}
+
+/** What became of the records, in the order of the source: `SUCCESS`, `ERROR <code>`, or the reason of a dead letter. */
+export function outcomes(terminal: readonly Terminal[]): string[] {
+  return terminal.map(
+    ({ reason, decision }) => reason ?? (decision?.error ? `ERROR ${decision.error.code}` : `${decision?.status}`),
+  );
+}
+
+export interface Run {
+  readonly sandbox: Sandbox;
+  readonly replica: Replica;
+  readonly kafka: TestKafka;
+  /** The scene of that name. */
+  scene(name: string): Scene;
+}
+
+/** Starts the sandbox and a connector with one pipeline per scene, its records written before. Ends with the test file. */
+export async function run(
+  kafka: TestKafka,
+  scenes: Readonly<Record<string, SceneOptions>>,
+  more: { readonly policy?: PolicyInput; readonly config?: Readonly<Record<string, unknown>> } = {},
+): Promise<Run> {
+  const directory = temporaryDirectory();
+  const faults = Object.entries(scenes).flatMap(([type, scene]) =>
+    (scene.faults ?? []).map((fault): FaultInput => ({ ...fault, match: { type } })),
+  );
+  const sandbox = await startSandbox({
+    apiKeys: [API_KEY],
+    policy: { ...more.policy, faults: [...faults, ...(more.policy?.faults ?? [])] },
+  });
+  after(() => sandbox.stop());
+  const replicas: Replica[] = [];
+  const all: Scene[] = [];
+  // One after the other: a controller under load takes seconds for thirty topics at once.
+  for (const [name, options] of Object.entries(scenes)) {
+    const [source, decisions, deadLetters] = await Promise.all([
+      kafka.createTopic('content'),
+      kafka.createTopic('decisions'),
+      kafka.createTopic('dead-letters'),
+    ]);
+    const topics = { source, decisions, deadLetters, journal: uniqueName('journal') };
+    const scene = new Scene(name, topics, options, kafka, sandbox, replicas);
+    await scene.writeEvents();
+    all.push(scene);
+  }
+  const configFile = path.join(directory, 'connector.yaml');
+  const config = {
+    kafka: { brokers: kafka.brokers },
+    service: { baseUrl: sandbox.baseUrl, apiKey: API_KEY, retry: { attempts: 3, base: '20ms', cap: '100ms' } },
+    http: { port: 0 },
+    log: { level: 'debug' },
+    pipelines: all.map(({ name, topics, options }) =>
+      merge(
+        merge(PIPELINE, {
+          name,
+          source: { topic: topics.source, group: uniqueName('group') },
+          journal: { topic: topics.journal },
+          output: { topic: topics.decisions },
+          deadLetters: { topic: topics.deadLetters },
+        }),
+        options.pipeline ?? {},
+      ),
+    ),
+  };
+  writeFileSync(configFile, stringify(merge(config, more.config ?? {})));
+  const replica = await spawnReplica('connector', configFile);
+  after(() => replica.process.stop(0));
+  replicas.push(replica);
+  return {
+    sandbox,
+    replica,
+    kafka,
+    scene(name) {
+      const found = all.find((scene) => scene.name === name);
+      assert.ok(found !== undefined, `there is no scene ${name}`);
+      return found;
+    },
+  };
+}

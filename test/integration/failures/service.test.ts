@@ -1,0 +1,100 @@
+/** Rows of the failure table that concern the service as a whole: its key, its load, its absence. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { API_KEY, run } from './scenes.ts';
+
+const NEW_KEY = 'sk-live-rotated-9Qw3Er5Ty7Ui';
+const keyFile = path.join(temporaryDirectory(), 'service.key');
+writeFileSync(keyFile, API_KEY);
+
+const { scene, replica, sandbox } = await run(
+  await testKafka(),
+  {
+    keyed: { faults: [{ operation: 'review', action: 'stuck', for: '500ms' }] },
+    busy: {
+      events: 40,
+      faults: [
+        { operation: 'create_batch', action: 'answer', status: 429, retryAfter: '1s', times: 3 },
+        { operation: 'get_batch', action: 'answer', status: 503, times: 2 },
+        { operation: 'upload', action: 'answer', status: 503, code: 'SlowDown', retryAfter: '1s', times: 2 },
+        { operation: 'upload', action: 'reset_before' },
+        { operation: 'create_batch', action: 'hang' },
+      ],
+    },
+  },
+  {
+    config: {
+      service: {
+        apiKey: { file: keyFile },
+        timeouts: { headers: '1s' },
+        concurrency: { requests: 8, transfers: 4 },
+        retry: { attempts: 4, base: '20ms', cap: '100ms' },
+      },
+    },
+  },
+);
+
+const limit = (target: string) => replica.metric('http_concurrency_limit', { target });
+
+test('service overloaded or out of reach: calls are made again no sooner than told, fewer at once, and nothing is lost', async () => {
+  const busy = scene('busy');
+  await eventually('the service is asked for less at once', async () => (await limit('api')) < 8, {
+    deadlineMs: 60_000,
+    everyMs: 50,
+  });
+  await busy.endsWell();
+  for (const [operation, reason] of [
+    ['create_batch', '429'],
+    ['create_batch', 'headers_timeout'],
+    ['upload', '503'],
+    ['upload', 'reset'],
+  ] as const) {
+    assert.ok((await replica.metric('http_retries_total', { operation, reason })) >= 1, `${operation} ${reason}`);
+  }
+  assert.ok(sandbox.faults.entries().every(({ fault, fired }) => fault.match.type !== 'busy' || fired === fault.times));
+  assert.equal(await busy.metric('jobs_failed_total'), 0);
+});
+
+test('service overloaded or out of reach: success lets the number of calls at once grow back to what is configured', async () => {
+  const busy = scene('busy');
+  await eventually(
+    'both limits are back',
+    async () => {
+      if ((await limit('api')) === 8 && (await limit('storage')) === 4) return true;
+      await busy.write([busy.event('more')]);
+      return false;
+    },
+    { deadlineMs: 60_000, everyMs: 200 },
+  );
+  await busy.endsWell();
+});
+
+test('API key refused: not ready and nothing dropped until the file has the new key, and no restart is needed', async () => {
+  const keyed = scene('keyed');
+  sandbox.apiKeys.replace([NEW_KEY]);
+  await keyed.write([keyed.event('under the old key'), keyed.event('too')]);
+  const url = await replica.url();
+  const said = await eventually(
+    'it is not ready because of the key',
+    async () => {
+      const answer = await fetch(`${url}/readyz`);
+      const text = await answer.text();
+      return answer.status === 503 && text.includes('refuses the API key') ? text : undefined;
+    },
+    { deadlineMs: 60_000 },
+  );
+  assert.ok(!said.includes(API_KEY));
+  await keyed.untilMetric('shards_paused', { reason: 'unauthorized' }, (value) => value >= 1);
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+
+  writeFileSync(keyFile, NEW_KEY);
+  await keyed.endsWell();
+  await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
+  assert.equal(await keyed.metric('dead_lettered_total'), 0);
+  assert.ok(!replica.lines.join('\n').includes(NEW_KEY));
+});
