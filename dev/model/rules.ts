@@ -44,7 +44,10 @@ export interface Rules {
   readonly seeksAtJoin: boolean;
   /** An instance that learns that its shard is somebody else's keeps its state in case it comes back; false: throws it away. */
   readonly keepsStateWithoutShard: boolean;
-  /** Decisions of a partition wait until no other job of the owner has earlier records of it (`output.order: source`). */
+  /**
+   * `output.order: source`: a job publishes when no job submitted earlier has records left in its partitions; jobs of one type
+   * are journaled in order.
+   */
   readonly decisionsInSourceOrder: boolean;
   /** Intake reads while a transaction is under way; false makes the state space smaller. */
   readonly readsDuringTransactions: boolean;

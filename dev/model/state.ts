@@ -77,7 +77,7 @@ export const SETTLE = 3;
 export const DEAD_LETTER = 4;
 
 const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;
-const SLOT_BYTES = 14;
+const SLOT_BYTES = 15;
 const slot = (index: number): number => SLOTS + index * SLOT_BYTES;
 /** Offsets within a slot. Items 0: the slot is free. */
 export const ITEMS = 0;
@@ -99,6 +99,9 @@ export const phase = (instance: number): number => MEMORY + instance * MEMORY_BY
 export const role = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 2;
 /** What is left of the job once the transaction is committed. */
 export const writtenLeft = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 3;
+
+/** The job's place among the submissions, which its retries keep; only with `decisionsInSourceOrder`. Only the order counts. */
+export const PLACE = MEMORY + 2 * MEMORY_BYTES;
 
 export const REMOTE_STATES = ['-', 'WAITING', 'PENDING', 'SUCCESS', 'ERROR'] as const;
 export const WAITING = 1;
@@ -216,6 +219,17 @@ export class State {
 
   clearSlot(slotIndex: number): void {
     this.bytes.fill(0, slot(slotIndex), slot(slotIndex) + SLOT_BYTES);
+  }
+
+  /** Places are numbered anew, from 1: only their order counts. */
+  rankPlaces(): void {
+    const { bytes, slots } = this;
+    const places: number[] = [];
+    for (let c = 0; c < slots; c++) places.push(this.batch(c, PLACE));
+    const ranks = [...new Set(places)].filter((place) => place > 0).sort((a, b) => a - b);
+    places.forEach((place, c) => {
+      bytes[slot(c) + PLACE] = ranks.indexOf(place) + 1;
+    });
   }
 
   sameSlots(a: number, b: number): boolean {
