@@ -49,7 +49,7 @@ async function firstViolation(options: PlayOptions): Promise<HistoryReport> {
 for (const [rule, weakened] of Object.entries(WEAKENED)) {
   test(`histories notice when ${rule}`, async () => {
     const { violation } = await firstViolation({ weakened });
-    assert.ok(violation !== undefined && FOUND_BY.has(violation.rule), violation?.message);
+    assert.ok(violation !== undefined && FOUND_BY.has(violation.rule), String(violation));
   });
 }
 

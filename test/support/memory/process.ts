@@ -96,6 +96,11 @@ export class VirtualProcess implements Clock, Scheduler {
     this.#countdown = { steps, then };
   }
 
+  /** Takes back what `afterSteps` announced and has not happened. */
+  spare(): void {
+    this.#countdown = undefined;
+  }
+
   #enter(step: () => void): void {
     if (this.#state === 'running' && this.#countdown !== undefined && this.#countdown.steps-- <= 0) {
       const { then } = this.#countdown;

@@ -130,6 +130,7 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
 async function peace({ world, cast, obligations, note }: Stage, judge: Judge): Promise<number> {
   note('faults stop');
   for (const { process, group } of world.instances) {
+    process.spare();
     process.thaw();
     group.heal();
   }
