@@ -21,7 +21,9 @@ export class Intake {
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
   #draining = false;
-  #waitingForMemory = false;
+  #waitingForTurn = false;
+  /** Says that intake waits for memory, while it does. */
+  #memoryWait: (() => void) | undefined;
   /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
@@ -49,6 +51,7 @@ export class Intake {
         const sealed = this.#buffers.sealLargest();
         if (sealed !== undefined) this.#seal(sealed);
       },
+      roomChanged: () => this.#flow(),
     });
     for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
   }
@@ -70,6 +73,10 @@ export class Intake {
     this.#unregister();
     for (const end of this.#spanWaits.values()) end();
     this.#spanWaits.clear();
+    this.#memoryWait?.();
+    this.#shard.context.budget.unfetched(this.#inboxBytes);
+    this.#inbox.length = 0;
+    this.#inboxBytes = 0;
     let bytes = 0;
     for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
       bytes += memoryOfItems(sealed.items.length, sealed.bytes);
@@ -93,6 +100,7 @@ export class Intake {
     this.#expected.set(batch.partition, batch.nextOffset);
     this.#inbox.push(batch);
     this.#inboxBytes += batch.bytes;
+    this.#shard.context.budget.fetched(batch.bytes);
     this.#flow();
     if (!this.#draining) this.#shard.spawn('intake', () => this.#drain());
   }
@@ -115,7 +123,8 @@ export class Intake {
     this.#shard.spawn('range', async () => {
       try {
         const { context, state, signal, logger, labels } = this.#shard;
-        const range = (await context.admin.ranges(context.options.source.topic, [partition])).get(partition);
+        const ranges = await this.#shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, [partition]));
+        const range = ranges.get(partition);
         signal.throwIfAborted();
         const expected = this.#expected.get(partition) as number;
         if (range !== undefined && expected > range.end) throw this.#recreated(partition, expected);
@@ -148,14 +157,11 @@ export class Intake {
 
   async #drain(): Promise<void> {
     this.#draining = true;
-    const { context, signal } = this.#shard;
+    const { signal } = this.#shard;
     try {
       for (let batch = this.#inbox[0]; batch !== undefined; batch = this.#inbox[0]) {
-        if (context.budget.intakeFull) await this.#waitForMemory();
+        const poison = await this.#takeInTurn(batch);
         signal.throwIfAborted();
-        const poison = this.#take(batch);
-        this.#inbox.shift();
-        this.#inboxBytes -= batch.bytes;
         this.#schedule();
         await this.#deadLetters(poison);
         if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
@@ -166,21 +172,32 @@ export class Intake {
     }
   }
 
-  async #waitForMemory(): Promise<void> {
-    const { context, signal, shard } = this.#shard;
-    this.#waitingForMemory = true;
-    this.#flow();
-    const done = context.waits.begin('memory', `shard ${shard}`);
+  /** @returns the records that cannot be decoded. */
+  async #takeInTurn(batch: FetchedBatch): Promise<{ record: SourceRecord; poison: Poison }[]> {
+    const { context, signal } = this.#shard;
+    const { budget } = context;
+    let letNextIn: (() => void) | undefined;
+    if (!budget.mayTake) {
+      this.#waitingForTurn = true;
+      this.#flow();
+      try {
+        letNextIn = await budget.intakeTurn(signal);
+      } finally {
+        this.#waitingForTurn = false;
+      }
+    }
     try {
-      await context.budget.intakeRoom(signal);
+      signal.throwIfAborted();
+      const poison = this.#take(batch);
+      this.#inbox.shift();
+      this.#inboxBytes -= batch.bytes;
+      budget.unfetched(batch.bytes);
+      return poison;
     } finally {
-      done();
-      this.#waitingForMemory = false;
-      if (!signal.aborted) this.#flow();
+      letNextIn?.();
     }
   }
 
-  /** @returns the records that cannot be decoded. */
   #take(batch: FetchedBatch): { record: SourceRecord; poison: Poison }[] {
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(batch.partition);
@@ -265,7 +282,13 @@ export class Intake {
   #flow(): void {
     const { context, state, signal } = this.#shard;
     if (signal.aborted) return;
-    const full = this.#waitingForMemory || this.#inboxBytes > MAX_INBOX_BYTES;
+    const short = this.#waitingForTurn || context.budget.fetchesFull;
+    if (short) this.#memoryWait ??= context.waits.begin('memory', this.#shard.who);
+    else {
+      this.#memoryWait?.();
+      this.#memoryWait = undefined;
+    }
+    const full = short || this.#inboxBytes > MAX_INBOX_BYTES;
     for (const [partition] of this.#expected) {
       const wide = state.partition(partition).span > context.options.source.maxSpan;
       this.#waitForSpan(partition, wide);

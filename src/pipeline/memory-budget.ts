@@ -1,6 +1,6 @@
 /**
- * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records
- * read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
+ * One byte budget for the whole process (I7): batches fetched, items in buffers, bodies being uploaded, chunks being settled,
+ * records read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
 export const INTAKE_SHARE = 0.7;
 
@@ -10,18 +10,24 @@ const ITEM_OVERHEAD_BYTES = 768;
 /** Memory that `items` of `bytes` in all are counted with. */
 export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;
 
-/** Something that holds items it could seal into a batch to make room. */
+/** Something that fetches, and holds items that it could seal into a batch to make room. */
 export interface Sealable {
   largestBytes(): number;
   sealLargest(): void;
+  /** `fetchesFull` has changed: to be asked again. */
+  roomChanged(): void;
 }
 
 export class MemoryBudget {
   readonly totalBytes: number;
+  #fetched = 0;
   #buffered = 0;
   #sealed = 0;
   #work = 0;
   #lastWork: Promise<void> = Promise.resolve();
+  #lastIntake: Promise<void> = Promise.resolve();
+  #intakesWaiting = 0;
+  #toldFull = false;
   readonly #sealables = new Set<Sealable>();
   readonly #waiting = new Set<() => void>();
 
@@ -30,11 +36,21 @@ export class MemoryBudget {
   }
 
   get usedBytes(): number {
-    return this.#buffered + this.#sealed + this.#work;
+    return this.#fetched + this.#buffered + this.#sealed + this.#work;
   }
 
   get intakeFull(): boolean {
     return this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
+  }
+
+  /** Nothing more is to be fetched. What was fetched may still be taken, or a budget full of it would never move. */
+  get fetchesFull(): boolean {
+    return this.#fetched + this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
+  }
+
+  /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeTurn`. */
+  get mayTake(): boolean {
+    return !this.intakeFull && this.#intakesWaiting === 0;
   }
 
   register(sealable: Sealable): () => void {
@@ -42,9 +58,22 @@ export class MemoryBudget {
     return () => this.#sealables.delete(sealable);
   }
 
-  /** Items were put into a buffer. May overshoot by what one fetch brings. */
+  /** A batch was fetched, and waits to be taken. May overshoot by what the fetch under way brings. */
+  fetched(bytes: number): void {
+    this.#fetched += bytes;
+    this.#moved();
+  }
+
+  /** A fetched batch was taken, or thrown away. */
+  unfetched(bytes: number): void {
+    this.#fetched -= bytes;
+    this.#wake();
+  }
+
+  /** Items were put into a buffer. May overshoot by the items of one fetched batch. */
   buffer(bytes: number): void {
     this.#buffered += bytes;
+    this.#moved();
   }
 
   /** A buffer was thrown away. */
@@ -79,12 +108,32 @@ export class MemoryBudget {
     largest?.sealLargest();
   }
 
-  /** Resolves when intake has room again. @throws the signal's reason */
-  async intakeRoom(signal: AbortSignal): Promise<void> {
-    while (this.intakeFull) {
-      this.relieve();
-      await this.#freed(signal);
+  /**
+   * Resolves when there is room, in the order in which it was asked for. One at a time: were all let in at once, each would
+   * bring a batch.
+   * @returns what lets the next in; to be called once the batch was taken. @throws the signal's reason
+   */
+  async intakeTurn(signal: AbortSignal): Promise<() => void> {
+    const before = this.#lastIntake;
+    const turn = Promise.withResolvers<void>();
+    this.#lastIntake = turn.promise;
+    this.#intakesWaiting++;
+    try {
+      await unlessAborted(before, signal);
+      while (this.intakeFull) {
+        this.relieve();
+        await this.#freed(signal);
+      }
+      signal.throwIfAborted();
+    } catch (error) {
+      this.#intakesWaiting--;
+      void before.then(turn.resolve);
+      throw error;
     }
+    return () => {
+      this.#intakesWaiting--;
+      turn.resolve();
+    };
   }
 
   /**
@@ -132,6 +181,14 @@ export class MemoryBudget {
 
   #wake(): void {
     for (const done of [...this.#waiting]) done();
+    this.#moved();
+  }
+
+  #moved(): void {
+    if (this.intakeFull) this.relieve();
+    if (this.fetchesFull === this.#toldFull) return;
+    this.#toldFull = !this.#toldFull;
+    for (const one of [...this.#sealables]) one.roomChanged();
   }
 }
 

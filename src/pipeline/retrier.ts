@@ -97,7 +97,7 @@ export class Retrier {
       bytes += memoryOf(retry);
       retries.push(retry);
     }
-    const release = await context.budget.work(bytes, signal);
+    const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
     let holders = 1;
     const letGo = () => {
       if (--holders === 0) release();
@@ -120,7 +120,7 @@ export class Retrier {
       };
     };
     try {
-      await this.#read(retries);
+      await this.#shard.saysWhy('kafka', this.#read(retries));
       for (const retry of retries) {
         await this.#settleUnreadable(retry);
         if (retry.items.length === 0) continue;

@@ -37,9 +37,9 @@ export class Settler {
   /** @param download how often this job's results were downloaded since a download last settled something, this time included; only counted ones (DownloadAgain) */
   async settle(job: LiveJob, status: RemoteStatus, download: number): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
-    return context.limits.downloads(async () => {
+    return this.#shard.permitted('downloads', async () => {
       signal.throwIfAborted();
-      const release = await context.budget.work(context.options.chunk.maxBytes, signal);
+      const release = await this.#shard.saysWhy('work_memory', context.budget.work(context.options.chunk.maxBytes, signal));
       this.#shard.status(job).phase = 'settling';
       try {
         return await new Pass(this.#shard, job, status, download).run();
@@ -84,7 +84,7 @@ class Pass {
     const startedMs = context.clock.now();
     let cut: ServiceError | undefined;
     try {
-      for await (const rows of context.kind.results(this.#status, signal)) {
+      for await (const rows of context.waits.each('download', this.#shard.who, context.kind.results(this.#status, signal))) {
         signal.throwIfAborted();
         for (const row of rows) {
           this.#rows++;

@@ -8,6 +8,7 @@ import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import { OutputTurns } from './output-turns.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
+import type { WaitReason } from './wait-reasons.ts';
 
 /** Where a live job is on its way; shown in metrics and to people. */
 export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
@@ -70,6 +71,26 @@ export class ShardRuntime {
 
   get labels(): { pipeline: string } {
     return { pipeline: this.context.options.name };
+  }
+
+  get who(): string {
+    return `shard ${this.shard}`;
+  }
+
+  /** Settles as `work` does; says why the shard waits when that takes long (I8). */
+  saysWhy<T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> {
+    return this.context.waits.during(reason, this.who, work, atMostMs);
+  }
+
+  /** What this shard does and should have ended long ago. */
+  get overdue(): WaitReason | undefined {
+    return this.context.waits.overdue(this.who);
+  }
+
+  /** Runs `run` when one of the pipeline's limits lets it; says so when that takes long (I8). */
+  permitted<T>(limit: keyof PipelineContext['limits'], run: () => Promise<T>): Promise<T> {
+    const { waits, limits } = this.context;
+    return waits.permitted(limits[limit], `${this.who}: ${limit}`, this.signal, run);
   }
 
   /** Runs something on its own; if it fails, the shard is given up and claimed again. */

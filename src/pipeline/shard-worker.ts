@@ -58,6 +58,8 @@ export class ShardWorker {
   #inHand: InHand | undefined;
   #lastProgressMs = 0;
   #cancelTick: (() => void) | undefined;
+  /** Something of this worker never ended: said once, from when on its loop is silent. */
+  #stuck = false;
   #over = false;
   #drained: Promise<void> = Promise.resolve();
 
@@ -82,7 +84,9 @@ export class ShardWorker {
     this.#queue = new TransactionQueue(this.#producer, {
       clock: context.clock,
       metrics: context.metrics,
+      waits: context.waits,
       pipeline: context.options.name,
+      who: `shard ${shard}`,
       onFailure: (error) => this.#end(error),
     });
     this.#replay = new JournalReplay(context.group, context.clock, shard);
@@ -151,7 +155,8 @@ export class ShardWorker {
     const startedMs = clock.now();
     const waited = context.waits.begin('claim', `shard ${this.#shard}`);
     try {
-      const state = await context.limits.claims(() =>
+      const who = `shard ${this.#shard}: claims`;
+      const state = await context.waits.permitted(context.limits.claims, who, this.#abort.signal, () =>
         claimShard(
           context,
           { shard: this.#shard, partitions: this.#partitions, replay: this.#replay, queue: this.#queue, logger: this.#logger },
@@ -228,7 +233,9 @@ export class ShardWorker {
       if (nowMs < runningSinceMs + MAX_TRANSACTION_MS)
         health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + MAX_TRANSACTION_MS - nowMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
-    else health.beat(this.#loop);
+    else if (this.#owned.runtime.overdue === undefined) health.beat(this.#loop);
+    else if (!this.#stuck) health.waiting(this.#loop, `${this.#owned.runtime.overdue}: nothing outside can hold this up`, 0);
+    this.#stuck = this.#owned?.runtime.overdue !== undefined;
     if (this.#owned === undefined) return;
     if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs) this.#spawn('progress', () => this.#commitProgress());
     if (nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs && runningSinceMs === undefined)

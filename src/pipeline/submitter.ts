@@ -39,6 +39,8 @@ interface Sealed {
 /** Other refusals, a wrong method or media type, say nothing about the type: no record is given up for them. */
 const REFUSES_TYPE: ReadonlySet<number> = new Set([400, 422]);
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
+/** Far more than the largest batch takes; nobody outside can hold it up. */
+const MAX_ENCODE_MS = 60_000;
 
 export class Submitter {
   readonly #shard: ShardRuntime;
@@ -68,11 +70,11 @@ export class Submitter {
     // At once, while submissions still come in the order in which they were sealed.
     const place = first ? turns.enter(submission.type) : undefined;
     try {
-      const sealed = await context.limits.encodes(() => this.#encode(submission));
-      await place?.turn;
+      const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission));
+      if (place !== undefined) await this.#shard.saysWhy('order', place.turn);
       for (;;) {
         await context.gates.open(submission.type, signal);
-        const outcome = await context.limits.uploads(async () => {
+        const outcome = await this.#shard.permitted('uploads', async () => {
           signal.throwIfAborted();
           // Asked again here: the gate may have closed while this waited for its permit.
           const pass = context.gates.enter(submission.type);
@@ -105,7 +107,7 @@ export class Submitter {
     if (submission.from === undefined) {
       context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
     }
-    const body = await context.kind.encode(submission.items);
+    const body = await this.#shard.saysWhy('encode', context.kind.encode(submission.items), MAX_ENCODE_MS);
     const records = new CoordinateList(submission.items);
     submission.items = [];
     submission.hold(body.body.length);
@@ -120,7 +122,7 @@ export class Submitter {
     for (let attempt = 0; ; attempt++) {
       const startedMs = context.clock.now();
       try {
-        const created = await context.kind.create(type, signal);
+        const created = await this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
         this.#observe('create', startedMs);
         context.gates.accepted(type);
         if (!this.#shard.state.hasRemoteId(created.remoteId)) return created;
@@ -194,7 +196,7 @@ export class Submitter {
       signal.throwIfAborted();
       const startedMs = context.clock.now();
       try {
-        await context.kind.upload(created, body, uploadSignal);
+        await this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
         this.#observe('upload', startedMs);
         const status = this.#shard.status(job);
         status.phase = 'reviewing';

@@ -47,6 +47,8 @@ export class Supervisor {
   #context: PipelineContext | undefined;
   #stopping = new AbortController();
   readonly #retired = new Set<ShardWorker>();
+  /** Why this is not a member of the group, if it is not. */
+  #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
 
   /** @param onRefused is told when the pipeline must not go on; the process should end and say why. */
@@ -62,8 +64,9 @@ export class Supervisor {
   async start(): Promise<void> {
     const options = this.#options;
     const { metrics, clock, random } = this.#ports;
+    this.#ports.health.notReady(`${options.name}/group`, `joining group ${options.source.group}`);
     const topics = await prepareTopics(this.#ports.admin, options, this.#logger);
-    const waits = new WaitReasons(metrics, options.name);
+    const waits = new WaitReasons({ metrics, pipeline: options.name, clock, logger: this.#logger });
     this.#context = {
       ...this.#ports,
       options,
@@ -137,7 +140,8 @@ export class Supervisor {
       if (slot.worker === undefined) this.#claim(shard, slot, partitions);
       else slot.worker.rejoined();
     }
-    this.#ports.health.ready(`${this.#options.name}/group`);
+    this.#leftBecause = undefined;
+    this.#publishMembership();
   }
 
   #fetched(batch: FetchedBatch): void {
@@ -149,7 +153,23 @@ export class Supervisor {
   #left(reason: string): void {
     // Workers keep what they have: their fences decide whether it is still theirs. Uploads wait for the group by themselves.
     this.#logger.warn({ reason }, 'not in the group for now');
-    this.#ports.health.notReady(`${this.#options.name}/group`, `not a member of group ${this.#options.source.group}: ${reason}`);
+    this.#leftBecause = reason;
+    this.#publishMembership();
+  }
+
+  /** A frozen broker closes no connection: only its silence tells. */
+  #publishMembership(): void {
+    const { health, clock, group } = this.#ports;
+    const { name, source, timing } = this.#options;
+    const silentMs = clock.now() - group.lastHeardMs();
+    const reason =
+      this.#leftBecause !== undefined
+        ? `not a member of group ${source.group}: ${this.#leftBecause}`
+        : silentMs >= timing.sessionTimeoutMs
+          ? `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`
+          : undefined;
+    if (reason === undefined) health.ready(`${name}/group`);
+    else health.notReady(`${name}/group`, reason);
   }
 
   #slot(shard: number): Slot {
@@ -195,7 +215,8 @@ export class Supervisor {
     );
     try {
       await clock.sleep(fullJitterMs(slot.failures++, RECLAIM, random), this.#stopping.signal);
-      await group.confirmMembership(this.#stopping.signal);
+      const confirmed = group.confirmMembership(this.#stopping.signal);
+      await this.#context?.waits.during('membership', `shard ${shard}`, confirmed);
     } catch (reason) {
       if (this.#stopping.signal.aborted) return;
       void this.#reclaim(shard, slot, reason);
@@ -227,6 +248,7 @@ export class Supervisor {
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
     for (const slot of this.#slots.values()) this.#forgive(slot);
+    if (!this.#stopping.signal.aborted) this.#publishMembership();
     const inFlight = sum((report) => report.inFlight);
     metrics.set('items_in_flight', labels, inFlight);
     metrics.set('balance_items', labels, (this.#context?.ledger.open ?? 0) - inFlight);

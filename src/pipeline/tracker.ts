@@ -109,9 +109,9 @@ export class Tracker {
   async #ask(job: LiveJob): Promise<{ status?: RemoteStatus }> {
     const { context, signal, shard } = this.#shard;
     try {
-      const status = await context.limits.polls(() => {
+      const status = await this.#shard.permitted('polls', async () => {
         signal.throwIfAborted();
-        return context.kind.status(job.record.remoteId, signal);
+        return this.#shard.saysWhy('service_unavailable', context.kind.status(job.record.remoteId, signal));
       });
       return { status };
     } catch (error) {

@@ -6,6 +6,7 @@
 import type { Clock } from '../core/ports/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../core/ports/kafka.ts';
 import type { Metrics } from '../core/ports/telemetry.ts';
+import type { WaitReasons } from './wait-reasons.ts';
 
 export class TransactionQueue {
   readonly #producer: ShardProducer;
@@ -13,6 +14,8 @@ export class TransactionQueue {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
   readonly #onFailure: (error: TransactionError) => void;
+  readonly #waits: WaitReasons;
+  readonly #who: string;
   #tail: Promise<unknown> = Promise.resolve();
   #failed: unknown;
   #closed = false;
@@ -21,13 +24,22 @@ export class TransactionQueue {
 
   constructor(
     producer: ShardProducer,
-    deps: { clock: Clock; metrics: Metrics; pipeline: string; onFailure: (error: TransactionError) => void },
+    deps: {
+      clock: Clock;
+      metrics: Metrics;
+      waits: WaitReasons;
+      pipeline: string;
+      who: string;
+      onFailure: (error: TransactionError) => void;
+    },
   ) {
     this.#producer = producer;
     this.#clock = deps.clock;
     this.#metrics = deps.metrics;
     this.#labels = { pipeline: deps.pipeline };
     this.#onFailure = deps.onFailure;
+    this.#waits = deps.waits;
+    this.#who = deps.who;
     this.lastCommitMs = deps.clock.now();
   }
 
@@ -50,7 +62,7 @@ export class TransactionQueue {
         const transaction = build();
         if (transaction === undefined) return undefined;
         this.#startedMs = startedMs;
-        const { journalOffset } = await this.#producer.commit(transaction);
+        const { journalOffset } = await this.#waits.during('kafka', this.#who, this.#producer.commit(transaction));
         this.lastCommitMs = this.#clock.now();
         this.#metrics.count('transactions_total', { ...this.#labels, outcome: 'committed' });
         this.#metrics.observe('transaction_duration_seconds', this.#labels, (this.lastCommitMs - startedMs) / 1000);

@@ -16,6 +16,7 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
 
 class Buffers implements Sealable {
   bytes: number[];
+  readonly told: boolean[] = [];
   readonly #budget: MemoryBudget;
   constructor(budget: MemoryBudget, bytes: readonly number[]) {
     this.#budget = budget;
@@ -27,6 +28,9 @@ class Buffers implements Sealable {
   }
   sealLargest(): void {
     this.#budget.seal(this.bytes.shift() ?? 0);
+  }
+  roomChanged(): void {
+    this.told.push(this.#budget.fetchesFull);
   }
 }
 
@@ -104,12 +108,71 @@ test('intake without room seals the largest buffer of any shard, and goes on whe
   const large = new Buffers(budget, [200, 300]);
   budget.register(small);
   budget.register(large);
-  const room = budget.intakeRoom(forever);
-  assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
+  const room = budget.intakeTurn(forever);
   assert.equal(await settled(room), false);
+  assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
   budget.unseal(300);
   await room;
   assert.equal(budget.usedBytes, 450);
+});
+
+test('room for intake is given out one at a time and in turn, and nobody passes those who wait', async () => {
+  const budget = new MemoryBudget(100);
+  budget.buffer(70);
+  const order: string[] = [];
+  const ask = async (who: string) => {
+    const next = await budget.intakeTurn(forever);
+    order.push(who);
+    budget.buffer(10);
+    return next;
+  };
+  const first = ask('first');
+  const second = ask('second');
+  const third = ask('third');
+  budget.unbuffer(20);
+  assert.equal(budget.mayTake, false);
+  const letSecondIn = await first;
+  assert.equal(await settled(second), false, 'although there is room');
+  letSecondIn();
+  const letThirdIn = await second;
+  letThirdIn();
+  assert.equal(await settled(third), false, 'there is no room');
+  budget.unbuffer(1);
+  (await third)();
+  assert.deepEqual(order, ['first', 'second', 'third']);
+  budget.unbuffer(20);
+  assert.equal(budget.mayTake, true);
+});
+
+test('who gives up waiting for room lets the next in', async () => {
+  const budget = new MemoryBudget(100);
+  budget.buffer(70);
+  const abort = new AbortController();
+  const first = budget.intakeTurn(abort.signal);
+  const second = budget.intakeTurn(forever);
+  abort.abort(new Error('given up'));
+  await assert.rejects(first);
+  budget.unbuffer(1);
+  (await second)();
+  assert.equal(budget.mayTake, true);
+});
+
+test('what was fetched counts: everybody is told when no more is to be fetched, and when it may be again', () => {
+  const budget = new MemoryBudget(1000);
+  const buffers = new Buffers(budget, [300]);
+  const unregister = budget.register(buffers);
+  budget.fetched(399);
+  assert.deepEqual(buffers.told, []);
+  budget.fetched(1);
+  budget.fetched(500);
+  assert.deepEqual([buffers.told, budget.mayTake, buffers.bytes.length], [[true], true, 1]);
+  budget.unfetched(501);
+  assert.deepEqual(buffers.told, [true, false]);
+  unregister();
+  budget.fetched(501);
+  assert.deepEqual(buffers.told, [true, false]);
+  budget.unfetched(900);
+  assert.equal(budget.usedBytes, 300);
 });
 
 test('nothing more is sealed while half of the share is on its way out already', () => {
@@ -138,7 +201,7 @@ test('who waits for memory hears of an abort at once, and leaves no waiter behin
   budget.buffer(100);
   const hold = await budget.work(100, forever);
   const abort = new AbortController();
-  const waiting = [budget.intakeRoom(abort.signal), budget.work(100, abort.signal)];
+  const waiting = [budget.intakeTurn(abort.signal), budget.work(100, abort.signal)];
   const reason = new Error('given up');
   abort.abort(reason);
   for (const one of waiting) await assert.rejects(one, reason);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ShardProducer, type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
 import { QueueClosedError, TransactionQueue } from '../../../src/pipeline/transaction-queue.ts';
+import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
+import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 interface Pending {
   readonly transaction: Transaction;
@@ -24,7 +25,9 @@ function world() {
       }),
     close: async () => undefined,
   };
-  const queue = new TransactionQueue(producer, { clock, metrics, pipeline: 'p', onFailure: (error) => failures.push(error) });
+  const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
+  const onFailure = (error: TransactionError) => failures.push(error);
+  const queue = new TransactionQueue(producer, { clock, metrics, waits, pipeline: 'p', who: 'shard 0', onFailure });
   const keys = () => pending.map(({ transaction }) => transaction.journal[0].key);
   return { clock, metrics, pending, failures, queue, keys };
 }

@@ -8,7 +8,7 @@ import { RecordingLogger, RecordingMetrics } from '../../support/memory/recordin
 function world() {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
-  const waits = new WaitReasons(new RecordingMetrics(), 'p');
+  const waits = new WaitReasons({ metrics: new RecordingMetrics(), pipeline: 'p', clock, logger: new RecordingLogger() });
   const gates = new TypeGates({ clock, logger, waits, pauseMs: 10_000 });
   const forever = new AbortController().signal;
   /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
