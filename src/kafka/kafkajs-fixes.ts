@@ -9,6 +9,7 @@ import type * as KafkaJs from 'kafkajs';
 import {
   type BatchToEncode,
   type Compression,
+  type Connection,
   type ConsumerGroup,
   type CreateRetry,
   type DecodedBatch,
@@ -316,6 +317,25 @@ function addPartitionsAtOnce(): void {
   });
 }
 
+/**
+ * Mend 11: a connection on which a request got no answer in time went on being used (src/network/connection.js). When its other
+ * end has vanished without a word, every retry waits for its timeout on the same dead connection, until the operating system
+ * gives it up: a quarter of an hour, or never behind a load balancer. Now it is closed, and the retry connects anew.
+ */
+function leaveSilentConnections(): void {
+  const { prototype } = internal<{ prototype: Connection }>('network/connection.js');
+  const { send } = prototype;
+  prototype.send = async function (this: Connection, request): Promise<unknown> {
+    const { socket } = this;
+    try {
+      return await send.call(this, request);
+    } catch (error) {
+      if ((error as Error).name === 'KafkaJSRequestTimeoutError') socket?.destroy(error as Error);
+      throw error;
+    }
+  };
+}
+
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
@@ -327,6 +347,7 @@ askWhenOutOfRange();
 wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
+leaveSilentConnections();
 
 const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

@@ -55,6 +55,11 @@ export interface RequestQueue {
   checkPendingRequests(): void;
 }
 
+export interface Connection {
+  readonly socket?: { destroy(error: Error): void };
+  send(request: object): Promise<unknown>;
+}
+
 export interface Grouping {
   readonly topic: string;
   readonly partitionMetadata: readonly unknown[];

@@ -8,6 +8,8 @@ import { SESSION_MS, type World } from '../world.ts';
 import { lineCounts, takenOver } from './replicas.ts';
 
 const all = () => true;
+/** A request to Kafka times out after 30 s, and one that follows it may have to, on another connection. */
+const BACK_MS = 90_000;
 
 /** Both ways are slow and uneven. */
 const latency =
@@ -61,10 +63,17 @@ export const cutOff: Nemesis = async (world, random) => {
   return { hit: jobs > 0 };
 };
 
-/** One replica's connections to Kafka lose their other end, and nobody tells it: it finds out by its own timeouts. */
+/**
+ * One replica's connections to Kafka lose their other end, and nobody tells it: others take its shards, it finds out by its own
+ * timeouts, and comes back.
+ */
 export const halfOpen: Nemesis = async (world, random) => {
-  const { taken, jobs, links } = await isolate(world, random, (proxy, whose) => proxy.orphan(whose));
+  const { victim, from, taken, jobs, links } = await isolate(world, random, (proxy, whose) => proxy.orphan(whose));
   await taken();
+  const back = victim.logged('joined the group', { from }).then(() => true);
+  if (!(await Promise.race([back, world.sleep(BACK_MS).then(() => false)]))) {
+    throw new Error(`a replica did not come back from half-open connections within ${BACK_MS} ms`);
+  }
   return { hit: jobs > 0 && links > 0, note: `${links} connections` };
 };
 
@@ -84,6 +93,8 @@ async function isolate(
   let links = 0;
   for (const proxy of brokers) links += strike(proxy, (clientId) => clientId === client);
   return {
+    victim,
+    from: from.get(victim) ?? 0,
     jobs,
     links,
     taken: async () => {

@@ -1,6 +1,8 @@
 /** Each test fails when its mend is taken out of src/kafka/kafkajs-fixes.ts. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, it, mock } from 'node:test';
 import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../src/kafka/kafkajs-fixes.ts';
 
@@ -178,5 +180,49 @@ describe('mends of kafkajs', () => {
       ],
       [{ topic: 'out', partitions: [2] }],
     ]);
+  });
+
+  it('11: a connection on which a request got no answer is left, also by the other requests, and the next one is new', async () => {
+    interface Connection {
+      connect(): Promise<unknown>;
+      isConnected(): boolean;
+      disconnect(): Promise<unknown>;
+      send(request: object): Promise<unknown>;
+    }
+    const ConnectionClass = internal<new (options: object) => Connection>('network/connection.js');
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const connection = new ConnectionClass({
+      host: '127.0.0.1',
+      port,
+      logger: quiet,
+      requestTimeout: 50,
+      connectionTimeout: 5_000,
+      socketFactory: ({ onConnect }: { onConnect: () => void }) => connect({ port, host: '127.0.0.1' }, onConnect),
+    });
+    try {
+      await connection.connect();
+      const request = (requestTimeout: number) => {
+        const asked = { apiKey: 18, apiName: 'ApiVersions', apiVersion: 0, encode: async () => new EncoderClass() };
+        return connection.send({ request: asked, response: {}, requestTimeout });
+      };
+      const long = request(600_000);
+      await Promise.all([
+        assert.rejects(request(50), { name: 'KafkaJSRequestTimeoutError' }),
+        assert.rejects(long, { name: 'KafkaJSConnectionError' }),
+      ]);
+      assert.equal(connection.isConnected(), false);
+      await connection.connect();
+      assert.equal(connection.isConnected(), true);
+    } finally {
+      await connection.disconnect();
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+      await once(silent, 'close');
+    }
+    assert.equal(sockets.length, 2);
   });
 });
