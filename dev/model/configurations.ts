@@ -30,6 +30,7 @@ export const DESIGN: readonly Configuration[] = [
   design('design-2-types', 'A0.B0', 4, {}, [135_105, 1_285_923, 264]),
   design('design-2-partitions', 'A0.A1', 4, {}, [289_809, 2_721_071, 256]),
   design('design-2-source-order', 'A0.B0', 4, { decisionsInSourceOrder: true }, [178_417, 1_663_339, 296]),
+  design('design-2-refused-types', 'A0.B0', 4, { deadLettersRefusedTypes: true }, [138_953, 1_322_979, 264]),
   design('design-3-dead-letter', 'A0.X0.B0', 2, {}, [243_769, 2_221_671, 320]),
   design('design-3-no-kept-state', 'A0.A0.B0', 2, { keepsStateWithoutShard: false }, [543_997, 5_029_201, 248]),
   design('design-reset', 'A0.B0', 3, { reset: 'keeps-live-jobs' }, [257_491, 2_341_671, 696]),

@@ -234,10 +234,11 @@ function sealSteps(model: Model, i: number): void {
 }
 
 function deadLetterSteps(model: Model, i: number): void {
-  const { now, scenario } = model;
+  const { now, rules, scenario } = model;
+  const due = now.of(i, s.UNDECODED) | (rules.deadLettersRefusedTypes ? now.of(i, s.BUFFERED) : 0);
   for (let index = 0; index < scenario.records.length; index++) {
     const record = 1 << index;
-    if ((now.of(i, s.UNDECODED) & record) === 0) continue;
+    if ((due & record) === 0) continue;
     const next = model.next();
     next.setOf(i, s.TRANSACTION, s.DEAD_LETTER);
     next.setOf(i, s.OUTPUTS, record);

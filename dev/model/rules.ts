@@ -49,6 +49,8 @@ export interface Rules {
    * are journaled in order.
    */
   readonly decisionsInSourceOrder: boolean;
+  /** Records that decode may end as dead letters before they are in a job, as those of a type do that the service refuses. */
+  readonly deadLettersRefusedTypes: boolean;
   /** Intake reads while a transaction is under way; false makes the state space smaller. */
   readonly readsDuringTransactions: boolean;
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-cursors` is an earlier draft. */
@@ -76,6 +78,7 @@ export const RULES: Rules = {
   seeksAtJoin: true,
   keepsStateWithoutShard: true,
   decisionsInSourceOrder: false,
+  deadLettersRefusedTypes: false,
   readsDuringTransactions: true,
   reset: 'none',
 };

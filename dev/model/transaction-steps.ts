@@ -36,7 +36,9 @@ function believeCommit(model: Model, next: s.State, i: number): void {
   const outputs = next.of(i, s.OUTPUTS);
   if (transaction === s.JOB || transaction === s.DEAD_LETTER)
     next.setProgress(s.memoryProgress(i), next.progress(s.writtenProgress(i)));
-  if (transaction === s.DEAD_LETTER) next.setOf(i, s.UNDECODED, next.of(i, s.UNDECODED) & ~outputs);
+  if (transaction === s.DEAD_LETTER) {
+    for (const field of [s.UNDECODED, s.BUFFERED]) next.setOf(i, field, next.of(i, field) & ~outputs);
+  }
   if (transaction === s.SETTLE) next.setOf(i, s.FOUND, next.of(i, s.FOUND) & ~outputs);
   for (let c = 0; c < next.slots; c++) {
     const role = next.batch(c, s.role(i));
