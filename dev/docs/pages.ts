@@ -1,4 +1,5 @@
 import { configurationPage } from './configuration-page.ts';
+import { failuresPage } from './failures-page.ts';
 import { metricsPage } from './metrics-page.ts';
 
 export interface GeneratedPage {
@@ -10,4 +11,5 @@ export interface GeneratedPage {
 export const PAGES: readonly GeneratedPage[] = [
   { file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage },
   { file: new URL('../../docs/configuration.md', import.meta.url), render: configurationPage },
+  { file: new URL('../../docs/failures.md', import.meta.url), render: failuresPage },
 ];

@@ -58,8 +58,8 @@ export interface FailureRow {
   readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
   readonly reaction?: Reaction;
   readonly job?: JobRule;
-  /** For what needs another set-up than one broker and the sandbox: the test file that shows it. */
-  readonly provenBy?: string;
+  /** For what needs a broker of its own: the test that shows it. */
+  readonly provenBy?: { readonly file: string; readonly test: string };
 }
 
 const WAIT: Reaction = { do: 'wait', because: 'service_unavailable' };
@@ -301,18 +301,19 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'another owner took the shard',
     connector: 'The old owner is fenced and can commit nothing; it joins again and starts from the journal.',
     user: '`rebalances_total`, `claims_total{outcome}`',
-    provenBy: 'test/chaos/kill.test.ts',
   },
   {
     event: 'Kafka out of reach',
     connector: 'Stands still, keeps trying, and claims its shards again when the group answers.',
     user: 'Not ready (`/readyz`), `consumer_lag` grows',
-    provenBy: 'test/integration/kafka/group-failures.test.ts',
+    provenBy: {
+      file: 'test/integration/kafka/group-failures.test.ts',
+      test: 'is told of the loss when the broker goes, and comes back with it',
+    },
   },
   {
     event: 'topics or permissions not as they must be',
     connector: 'Refuses to start, and says what to change.',
     user: 'Exit code 4 and a message',
-    provenBy: 'test/integration/connector/bad-input.test.ts',
   },
 ];

@@ -156,7 +156,9 @@ export function outcomes(terminal: readonly Terminal[]): string[] {
 export interface Run {
   readonly sandbox: Sandbox;
   readonly replica: Replica;
-  readonly kafka: TestKafka;
+  readonly configFile: string;
+  /** One more connector with the same configuration. */
+  startReplica(): Promise<Replica>;
   /** The scene of that name. */
   scene(name: string): Scene;
 }
@@ -210,13 +212,18 @@ export async function run(
     ),
   };
   writeFileSync(configFile, stringify(merge(config, more.config ?? {})));
-  const replica = await spawnReplica('connector', configFile);
-  after(() => replica.process.stop(0));
-  replicas.push(replica);
+  after(() => Promise.all(replicas.map(({ process: kept }) => kept.stop(0))));
+  const startReplica = async () => {
+    const started = await spawnReplica(`replica-${replicas.length + 1}`, configFile);
+    replicas.push(started);
+    return started;
+  };
+  const replica = await startReplica();
   return {
     sandbox,
     replica,
-    kafka,
+    configFile,
+    startReplica,
     scene(name) {
       const found = all.find((scene) => scene.name === name);
       assert.ok(found !== undefined, `there is no scene ${name}`);

@@ -1,0 +1,46 @@
+/** Rows of the failure table on Kafka's side. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka.ts';
+import { runCliProcess } from '../cli/cli-process.ts';
+import { run } from './scenes.ts';
+
+const kafka = await testKafka();
+const { scene, replica, configFile, startReplica } = await run(kafka, {
+  frozen: {
+    faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
+    // The shortest that brokers allow.
+    pipeline: { kafka: { sessionTimeout: '6s', heartbeat: '500ms' } },
+  },
+});
+
+test('another owner took the shard: the old one commits nothing more, and each record is decided once', async () => {
+  const frozen = scene('frozen');
+  await eventually('its batch is under review', () => frozen.batches[0]?.batch_status === 'SUCCESS', { deadlineMs: 60_000 });
+  process.kill(replica.process.pid, 'SIGSTOP');
+  const heir = await startReplica();
+  await heir.logged('owns the shard');
+  frozen.lift();
+  await frozen.terminal.untilCount(frozen.source.length, 60_000);
+
+  process.kill(replica.process.pid, 'SIGCONT');
+  await frozen.untilMetric('shards_owned', {}, (value) => value === 0);
+  await frozen.write([frozen.event('for the heir')]);
+  await frozen.endsWell();
+  assert.equal(frozen.batches.length, 2, 'nothing was submitted twice');
+  assert.equal(await heir.metric('balance_items'), 0);
+});
+
+test('topics or permissions not as they must be: it refuses to start with exit 4, and says what to change', async () => {
+  const journal = await kafka.createTopic('journal', { settings: { 'cleanup.policy': 'delete' } });
+  const config = parse(readFileSync(configFile, 'utf8'));
+  config.pipelines[0].journal.topic = journal;
+  const changed = `${configFile}.changed.yaml`;
+  writeFileSync(changed, stringify(config));
+  const { code, out } = await runCliProcess(['run', '--config', changed], { LOG_FORMAT: 'json' });
+  assert.equal(code, 4, out);
+  assert.ok(out.includes(journal) && out.includes('cleanup.policy is'), out);
+});
