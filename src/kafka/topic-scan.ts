@@ -1,4 +1,5 @@
 /** TopicScan over kafkajs: for tools that look at a running pipeline from the side. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kafkajs';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { PartitionBounds, TopicScan } from '../core/ports/topic-scan.ts';
@@ -12,8 +13,25 @@ import { KafkaSourceReader } from './source-reader.ts';
 const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 4 };
 const METADATA_MAX_AGE_MS = 60_000;
 const CLOSE_GRACE_MS = 500;
+const MAX_FAILURES = 5;
+const READ_UNCOMMITTED = 0;
+const READ_COMMITTED = 1;
+/** Timestamps with a meaning of their own in the protocol. */
+const LATEST = -1;
+const EARLIEST = -2;
 /** Larger than a retry's: whole topics are read. */
 const FETCH_BYTES = 4 * 1024 * 1024;
+
+/** What kafkajs's types leave out. */
+interface OffsetsBroker {
+  listOffsets(request: {
+    readonly isolationLevel: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
+    }[];
+  }): Promise<{ readonly responses: readonly { readonly partitions: readonly { partition: number; offset: string }[] }[] }>;
+}
 
 export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
@@ -30,23 +48,27 @@ export class KafkaTopicScan implements TopicScan {
 
   async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
     const partitions = await this.#partitions(topic);
+    const start = await this.#listOffsets(topic, partitions, EARLIEST, READ_COMMITTED);
     // The stable end first: it is never beyond the end asked for after it.
-    const stable = await this.#listOffsets(topic, partitions, { fromBeginning: false });
-    const ranges = await this.#admin.ranges(topic, partitions);
+    const stable = await this.#listOffsets(topic, partitions, LATEST, READ_COMMITTED);
+    const end = await this.#listOffsets(topic, partitions, LATEST, READ_UNCOMMITTED);
     return new Map(
       partitions.map((partition) => {
-        const { start = 0, end = 0 } = ranges.get(partition) ?? {};
-        return [partition, { start, stable: Math.max(start, stable.get(partition) ?? start), end }];
+        const first = start.get(partition) ?? 0;
+        return [
+          partition,
+          { start: first, stable: Math.max(first, stable.get(partition) ?? 0), end: end.get(partition) ?? first },
+        ];
       }),
     );
   }
 
   async firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>> {
     const partitions = await this.#partitions(topic);
-    const ranges = await this.#admin.ranges(topic, partitions);
+    const end = await this.#listOffsets(topic, partitions, LATEST, READ_UNCOMMITTED);
     // Below 0 the protocol has other meanings.
-    const found = await this.#listOffsets(topic, partitions, { fromTimestamp: Math.max(0, Math.floor(timestampMs)) });
-    return new Map(partitions.map((partition) => [partition, found.get(partition) ?? ranges.get(partition)?.end ?? 0]));
+    const found = await this.#listOffsets(topic, partitions, Math.max(0, Math.floor(timestampMs)), READ_UNCOMMITTED);
+    return new Map(partitions.map((partition) => [partition, found.get(partition) ?? end.get(partition) ?? 0]));
   }
 
   async read(
@@ -80,28 +102,38 @@ export class KafkaTopicScan implements TopicScan {
     return Array.from({ length: await this.#admin.partitionCount(topic) }, (_, partition) => partition);
   }
 
-  /** Offsets as a read_committed consumer is told them; a partition without an answer is left out. */
+  /**
+   * Asks the leaders. kafkajs's admin client always asks as a read_committed consumer: the high watermark is not to be had
+   * from it. A partition without an answer (no record is that young) is left out.
+   */
   async #listOffsets(
     topic: string,
     partitions: readonly number[],
-    at: { readonly fromBeginning: boolean } | { readonly fromTimestamp: number },
+    timestamp: number,
+    isolationLevel: number,
   ): Promise<Map<number, number>> {
-    try {
-      const cluster = await this.#cluster();
-      await cluster.addMultipleTargetTopics([topic]);
-      await cluster.refreshMetadataIfNecessary();
-      const [answer] = await cluster.fetchTopicsOffset([
-        { topic, partitions: partitions.map((partition) => ({ partition })), ...at } as Parameters<
-          Cluster['fetchTopicsOffset']
-        >[0][number],
-      ]);
-      return new Map(
-        (answer?.partitions ?? [])
-          .filter(({ offset }) => Number(offset) >= 0)
-          .map(({ partition, offset }) => [partition, toOffset(offset)]),
-      );
-    } catch (error) {
-      throw new Error(`cannot list the offsets of topic ${topic}: ${explain(error)}`, { cause: error });
+    for (let failures = 0; ; failures++) {
+      try {
+        const cluster = await this.#cluster();
+        await cluster.addMultipleTargetTopics([topic]);
+        await cluster.refreshMetadataIfNecessary();
+        const offsets = new Map<number, number>();
+        for (const [nodeId, led] of Object.entries(cluster.findLeaderForPartitions(topic, [...partitions]))) {
+          const broker = (await cluster.findBroker({ nodeId })) as unknown as OffsetsBroker;
+          const topics = [{ topic, partitions: led.map((partition) => ({ partition, timestamp })) }];
+          const { responses } = await broker.listOffsets({ isolationLevel, topics });
+          for (const { partition, offset } of responses.flatMap((one) => one.partitions))
+            if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
+        }
+        return offsets;
+      } catch (error) {
+        if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) {
+          throw new Error(`cannot list the offsets of topic ${topic}: ${explain(error)}`, { cause: error });
+        }
+        // A leader has moved: the metadata of a moment later know it.
+        await sleep(RETRY.initialRetryTime * 2 ** failures);
+        await this.#connection?.cluster.refreshMetadata().catch(() => undefined);
+      }
     }
   }
 

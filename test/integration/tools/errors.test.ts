@@ -1,0 +1,67 @@
+/** What the tools say when they cannot answer. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { tool } from './tool.ts';
+
+const kafka = await testKafka();
+const directory = temporaryDirectory();
+const TOOLS = [
+  ['journal'],
+  ['explain', '0:0'],
+  ['audit'],
+  ['dead-letters', 'list'],
+  ['dead-letters', 'replay', '--to', 'source'],
+];
+
+function configuration(name: string, brokers: readonly string[], pipelines: readonly object[]): string[] {
+  const file = path.join(directory, `${name}.yaml`);
+  writeFileSync(file, stringify({ kafka: { brokers }, service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' }, pipelines }));
+  return ['--config', file];
+}
+
+test('a broker that does not answer is 3, and told with what to check', async () => {
+  const flags = configuration('unreachable', ['127.0.0.1:1'], [{ name: 'one', source: { topic: 'content' } }]);
+  for (const args of TOOLS) {
+    const { code, out, err } = await tool(...args, ...flags);
+    assert.deepEqual([code, out], [EXIT.unreachable, '']);
+    assert.match(err, /^Kafka at 127\.0\.0\.1:1 cannot be reached: .*check that the brokers run/);
+  }
+});
+
+test('a topic that is missing is 4, and named with its part', async () => {
+  const topic = await kafka.createTopic('content');
+  const pipeline = { name: 'one', source: { topic, group: uniqueName('group') } };
+  const flags = configuration('no-topic', kafka.brokers, [pipeline]);
+  for (const args of TOOLS) {
+    const { code, err } = await tool(...args, ...flags);
+    assert.equal(code, EXIT.refused);
+    assert.match(err, /^there is no topic group-\w+\.journal \(the journal of pipeline one\): this pipeline has never run/);
+  }
+});
+
+test('which pipeline is meant must be clear, and a place must be one', async () => {
+  const pipelines = ['posts', 'comments'].map((name) => ({ name, source: { topic: `content-${name}` } }));
+  const flags = configuration('two', kafka.brokers, pipelines);
+  for (const [args, pattern] of [
+    [['journal'], /several pipelines: choose one with --pipeline \(posts, comments\)/],
+    [['audit', '-p', 'post'], /no pipeline "post": did you mean posts\?/],
+    [['explain', '1-2', '-p', 'posts'], /A record is named PARTITION:OFFSET, such as 2:1371/],
+    [['explain', '-p', 'posts'], /missing required argument 'partition:offset'/],
+    [['audit', '-p', 'posts', '--from', 'x'], /An offset is a whole number from 0/],
+    [['audit', '-p', 'posts', '--from', '1', '--since', '1h'], /cannot be used with option '--from <offset>'/],
+    [['audit', '-p', 'posts', '--since', '1 fortnight'], /A time is ISO 8601/],
+    [['dead-letters', 'replay', '-p', 'posts'], /required option '--to <topic>' not specified/],
+    [['dead-letters', 'replay', '7', '-p', 'posts', '--to', 'source'], /A record is named PARTITION:OFFSET/],
+    [['dead-letters', 'list', '-p', 'posts', '--limit', '0'], /The limit is a whole number from 1/],
+  ] as const) {
+    const { code, out, err } = await tool(...args, ...flags);
+    assert.deepEqual([code, out], [EXIT.usage, ''], args.join(' '));
+    assert.match(err, pattern);
+  }
+});

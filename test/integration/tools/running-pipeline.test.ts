@@ -1,0 +1,225 @@
+/** journal, explain and audit beside a real connector. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import type { AuditReport } from '../../../src/inspect/audit.ts';
+import type { Explanation } from '../../../src/inspect/explanation.ts';
+import type { JournalReport } from '../../../src/inspect/journal-report.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka.ts';
+import { startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+import { tool, toolJson } from './tool.ts';
+
+const SECRET = 'nobody-may-see-this';
+const event = (type: string, n: number) => JSON.stringify({ type, content: `${SECRET} ${n}`, metadata: { note: SECRET } });
+
+const kafka = await testKafka();
+const stack = await startStack(kafka, temporaryDirectory(), {
+  partitions: 2,
+  pipeline: {
+    batch: { maxRows: 20, maxAge: '200ms' },
+    review: { poll: { initial: '50ms', max: '200ms' } },
+    kafka: { progressInterval: '200ms' },
+  },
+  policy: { faults: [{ operation: 'review', action: 'stuck', match: { type: 'slow' }, times: 'always' }] },
+});
+after(() => stack.stop());
+const flags = ['--config', stack.configFile];
+
+const fast = await kafka.write(
+  stack.topics.source,
+  Array.from({ length: 60 }, (_, n) => ({ partition: n % 2, key: `${SECRET}-${n}`, value: event('fast', n) })),
+);
+const [aborted] = await kafka.writeTransaction(stack.topics.source, [{ partition: 0, value: event('fast', 0) }], 'abort');
+const [poison] = await kafka.write(stack.topics.source, [{ partition: 1, key: 'p', value: `${SECRET} is not json` }]);
+const slow = await kafka.write(
+  stack.topics.source,
+  Array.from({ length: 6 }, (_, n) => ({ partition: n % 2, value: event('slow', n) })),
+);
+const replica = await stack.startReplica();
+const terminals = new TerminalRecords(kafka, stack);
+await terminals.untilCount(61);
+await eventually('the slow ones are in review', async () => {
+  const { jobs } = await toolJson<JournalReport>('journal', ...flags);
+  return jobs.reduce((sum, job) => sum + job.left, 0) === 6 && jobs.every(({ service }) => service?.status === 'PENDING');
+});
+
+const at = (place: { readonly partition: number; readonly offset: number } | undefined) => `${place?.partition}:${place?.offset}`;
+const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
+  toolJson<Explanation>('explain', at(place), ...flags, ...more);
+
+test('journal shows shards, positions and live jobs, and what they wait for', async () => {
+  const report = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
+  assert.equal(report.code, EXIT.ok);
+  assert.equal(report.pipeline, 'reviews');
+  assert.deepEqual(report.group, { id: stack.group, state: 'Stable', members: 1 });
+  assert.deepEqual(report.notes, []);
+  assert.deepEqual(
+    report.shards.map(({ shard, partitions }) => [shard, partitions.map(({ partition }) => partition)]),
+    [
+      [0, [0]],
+      [1, [1]],
+    ],
+  );
+  for (const { owner, partitions } of report.shards) {
+    assert.ok(owner !== null && Date.now() - owner.atMs < 600_000);
+    for (const { watermark, committed, resetPending } of partitions) {
+      assert.equal(watermark, committed);
+      assert.equal(resetPending, false);
+    }
+  }
+  for (const job of report.jobs) {
+    assert.equal(job.type, 'slow');
+    assert.equal(job.waitsFor, 'the review');
+    assert.equal(job.service?.total, job.count);
+  }
+  const { out, code } = await tool('journal', ...flags, '--no-service');
+  assert.equal(code, EXIT.ok);
+  assert.match(out, /^Group group-\w+: Stable, 1 replica\. \d live jobs?\.$/m);
+  assert.match(out, /^SHARD +OWNER +SEEN +PARTITION +W +COMMITTED/m);
+  assert.match(out, /^BATCH +SHARD +TYPE +LEFT +ROWS/m);
+  assert.match(out, /not known: the service was not asked/);
+});
+
+test('explain tells a decision, a dead letter, a live job and an offset without a record apart, and shows no content', async () => {
+  const decided = await explained(fast[7]);
+  assert.equal(decided.state, 'decided');
+  const [terminal] = decided.terminals;
+  const published = terminals.one(fast[7] as (typeof fast)[number]);
+  assert.deepEqual(
+    [terminal?.partition, terminal?.offset, terminal?.eventId, terminal?.decision?.batch.id],
+    [published.record.partition, published.record.offset, published.eventId, published.decision?.batch.id],
+  );
+  assert.equal(decided.jobs[0]?.remoteId, published.decision?.batch.id);
+  assert.equal(decided.jobs[0]?.service?.status, 'SUCCESS');
+  assert.ok(decided.scanned.length > 0);
+
+  const letter = await explained(poison);
+  assert.deepEqual([letter.state, letter.terminals[0]?.deadLetter?.reason, letter.jobs], ['dead_lettered', 'not_json', []]);
+
+  const live = await explained(slow[0]);
+  assert.deepEqual([live.state, live.jobs[0]?.live, live.jobs[0]?.service?.status], ['in_review', true, 'PENDING']);
+  assert.deepEqual([live.terminals, live.scanned], [[], []]);
+
+  assert.equal((await explained(aborted)).state, 'no_record');
+
+  for (const place of [fast[7], poison, slow[0], aborted]) {
+    const { out, err, code } = await tool('explain', at(place), ...flags, '--thorough');
+    assert.deepEqual([code, err], [EXIT.ok, '']);
+    assert.doesNotMatch(out, new RegExp(SECRET));
+  }
+});
+
+test('audit balances to the record, leaves aborted records out, and takes ranges', async () => {
+  const report = await toolJson<AuditReport>('audit', ...flags);
+  assert.equal(report.code, EXIT.ok);
+  const { records, decided, deadLettered, live, waiting, missing, double } = report.totals;
+  assert.deepEqual(
+    { records, decided, deadLettered, live, waiting, missing, double },
+    { records: 67, decided: 60, deadLettered: 1, live: 6, waiting: 0, missing: 0, double: 0 },
+  );
+  const part = await toolJson<AuditReport>('audit', ...flags, '--partition', '1', '--from', '2', '--to', '12');
+  assert.deepEqual(
+    part.partitions.map((one) => [one.partition, one.from, one.to, one.records]),
+    [[1, 2, 12, 10]],
+  );
+  const later = await toolJson<AuditReport>('audit', ...flags, '--since', '2999-01-01T00:00:00Z');
+  assert.deepEqual([later.code, later.totals.records], [EXIT.ok, 0]);
+  const { out } = await tool('audit', ...flags);
+  assert.match(out, /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m);
+  assert.match(out, /^Balanced: /m);
+});
+
+test('a connector at work, killed and replaced on the way, is balanced at every look', async () => {
+  let worker = await stack.startReplica();
+  const started = performance.now();
+  let looks = 0;
+  let inFlight = 0;
+  let written = 0;
+  while (looks < 6 || inFlight === 0) {
+    await kafka.write(
+      stack.topics.source,
+      Array.from({ length: 150 }, (_, n) => ({ partition: n % 2, value: n % 40 === 3 ? 'poison' : event('fast', n) })),
+    );
+    written += 150;
+    if (looks === 2) {
+      worker.process.kill('SIGKILL');
+      worker = await stack.startReplica();
+    }
+    const report = await toolJson<AuditReport>('audit', ...flags);
+    assert.equal(report.code, EXIT.ok, JSON.stringify(report));
+    looks++;
+    inFlight += report.totals.waiting + report.totals.live - 6;
+    assert.ok(performance.now() - started < 90_000, 'nothing was ever in flight');
+  }
+  await terminals.untilCount(61 + written, 90_000);
+  const { totals, code } = await toolJson<AuditReport>('audit', ...flags);
+  assert.deepEqual([code, totals.records, totals.waiting, totals.live], [EXIT.ok, 67 + written, 0, 6]);
+  worker.process.kill('SIGTERM');
+  await worker.process.exited;
+});
+
+test('the tools leave the group, the owners and the journal as they are', async () => {
+  const before = await toolJson<JournalReport>('journal', ...flags, '--no-service');
+  const rebalances = await replica.metric('rebalances_total');
+  for (const args of [['journal'], ['explain', at(fast[0])], ['audit'], ['dead-letters', 'list']]) {
+    assert.equal((await tool(...args, ...flags)).code, EXIT.ok);
+  }
+  const afterwards = await toolJson<JournalReport>('journal', ...flags, '--no-service');
+  assert.equal(await replica.metric('rebalances_total'), rebalances);
+  assert.deepEqual(afterwards.group, before.group);
+  const instances = ({ shards }: JournalReport) => shards.map(({ owner }) => owner?.instance);
+  assert.deepEqual(instances(afterwards), instances(before));
+  const { groups } = await (await kafka.admin()).listGroups();
+  assert.deepEqual(
+    groups.map(({ groupId }) => groupId).filter((id) => id.includes('never-joined') || id.includes('tools')),
+    [],
+  );
+});
+
+test('with the connector gone: who waits says so, and what is broken on purpose is found', async () => {
+  for (const { process } of stack.replicas) process.kill('SIGKILL');
+  await Promise.all(stack.replicas.map(({ process }) => process.exited));
+  const [lost, waiting] = await kafka.write(stack.topics.source, [
+    { partition: 0, value: event('fast', 1) },
+    { partition: 0, value: event('fast', 2) },
+  ]);
+  assert.ok(lost !== undefined && waiting !== undefined);
+  assert.match((await explained(lost)).state, /not_read|buffered/);
+
+  const copied = terminals.one(fast[3] as (typeof fast)[number]).record;
+  await kafka.write(stack.topics.decisions, [
+    { partition: copied.partition, key: copied.key, value: copied.value, headers: copied.headers },
+  ]);
+  const twice = await toolJson<AuditReport>('audit', ...flags);
+  assert.equal(twice.code, EXIT.double);
+  const { partition = -1, offset = -1 } = fast[3] ?? {};
+  assert.deepEqual(twice.partitions[partition]?.doubleOffsets, [[offset, offset]]);
+  assert.equal((await explained(fast[3], '--thorough')).code, EXIT.double);
+  assert.equal((await explained(fast[4], '--thorough')).code, EXIT.ok);
+
+  // A journal that says more than is true: as if terminal records had been lost.
+  const progress = { v: 1, seq: 1_000_000, watermark: waiting.offset, claimed: '', replay: 0, read: waiting.offset };
+  const last = { offset: lost.offset, timestampMs: 0 };
+  await kafka.write(stack.topics.journal, [{ partition: 0, key: 'progress/0', value: JSON.stringify({ ...progress, last }) }]);
+  const missing = await toolJson<AuditReport>('audit', ...flags);
+  assert.equal(missing.code, EXIT.missing);
+  assert.deepEqual(missing.partitions[0]?.missingOffsets, [[lost.offset, lost.offset]]);
+  const { out } = await tool('audit', ...flags);
+  assert.match(out, new RegExp(`^Missing: 0:${lost.offset}$`, 'm'));
+  const why = await explained(lost);
+  assert.deepEqual([why.code, why.state], [EXIT.missing, 'missing']);
+  assert.equal((await explained(waiting)).state, 'not_read');
+});
+
+test('an open transaction on the source is no record yet, and holds nobody up', async () => {
+  const [open] = await kafka.writeTransaction(stack.topics.source, [{ partition: 1, value: event('fast', 1) }], 'open', {
+    timeoutMs: 600_000,
+  });
+  assert.equal((await explained(open)).state, 'no_record');
+  const report = await toolJson<AuditReport>('audit', ...flags, '--partition', '1');
+  assert.equal(report.code, EXIT.double);
+  assert.equal(report.partitions[0]?.to, open?.offset);
+});
