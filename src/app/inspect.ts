@@ -99,7 +99,7 @@ function choosePipeline({ pipelines }: Config, name: string | undefined): Pipeli
 function serviceClient({ service }: Config): ContentReviewClient {
   return new ContentReviewClient({
     baseUrl: service.baseUrl,
-    apiKey: async () => service.apiKey.reveal(),
+    apiKey: () => service.apiKey.current(),
     clock: systemClock,
     random: systemRandom,
     connectTimeoutMs: Math.min(service.timeouts.connectMs, SERVICE_TIMEOUT_MS),

@@ -46,8 +46,9 @@ export async function runConnector(
   around: (engine: EngineParts) => EngineParts = (engine) => engine,
 ): Promise<RunOutcome> {
   setFlagsFromString(HEAP_GROWTH);
-  const logger = createLogger({ level: config.log.level });
   const metrics = new PromMetrics({ version: VERSION });
+  const onDropped = (lines: number) => metrics.count('log_lines_dropped_total', {}, lines);
+  const logger = createLogger({ level: config.log.level, onDropped });
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
@@ -90,7 +91,7 @@ function serviceClient(config: Config, metrics: PromMetrics): ContentReviewClien
   const { service } = config;
   return new ContentReviewClient({
     baseUrl: service.baseUrl,
-    apiKey: async () => service.apiKey.reveal(),
+    apiKey: () => service.apiKey.current(),
     clock: systemClock,
     random: systemRandom,
     connectTimeoutMs: service.timeouts.connectMs,

@@ -2,6 +2,7 @@ import { type DestinationStream, destination, type Logger as Pino, pino, stdTime
 import type { Logger } from '../core/ports/telemetry.ts';
 import { formatLogLine } from './log-text.ts';
 import { redactFields, redactText } from './redact.ts';
+import { isPipe, PipeSink } from './standard-output.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -14,8 +15,11 @@ export interface LoggerOptions {
   readonly format?: LogFormat;
   /** Where lines go; default standard output. Each write is one line. */
   readonly sink?: DestinationStream;
+  /** Told of lines that nobody will read, because the reader of standard output has stopped. */
+  readonly onDropped?: (lines: number) => void;
 }
 
+const STANDARD_OUTPUT = 1;
 /** Fields that every line has: a caller's field of the same name moves aside instead of making the line ambiguous. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
@@ -27,10 +31,10 @@ export function chooseLogFormat(env: NodeJS.ProcessEnv = process.env, isTty: boo
 
 /**
  * The core port over pino. Every field and message is redacted (redact.ts), errors keep name, message, stack, causes and a
- * few known fields. Lines are written synchronously: what was logged just before a crash is there to read.
+ * few known fields. Lines are written at once: what was logged just before a crash is there to read.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  const lines = options.sink ?? destination({ dest: 1, sync: true });
+  const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const sink: DestinationStream = text ? { write: (line) => lines.write(formatLogLine(line)) } : lines;
   const logger = pino(
@@ -45,6 +49,10 @@ export function createLogger(options: LoggerOptions): Logger {
     sink,
   );
   return new PinoLogger(logger, {});
+}
+
+function standardOutput(onDropped: (lines: number) => void): DestinationStream {
+  return isPipe(STANDARD_OUTPUT) ? new PipeSink(STANDARD_OUTPUT, onDropped) : destination({ dest: STANDARD_OUTPUT, sync: true });
 }
 
 class PinoLogger implements Logger {

@@ -135,7 +135,11 @@ export const METRICS = {
   rebalances_total: { kind: 'counter', help: 'Generations of the consumer group joined.', labels: ['pipeline'] },
   claims_total: { kind: 'counter', help: 'Claims of a shard, by outcome.', labels: ['pipeline', 'outcome'] },
   shards_owned: { kind: 'gauge', help: 'Shards that this instance has claimed.', labels: ['pipeline'] },
-  shards_paused: { kind: 'gauge', help: 'Shards, partitions and content types that wait, by reason (docs/operations.md).', labels: ['pipeline', 'reason'] },
+  shards_paused: {
+    kind: 'gauge',
+    help: 'Shards, partitions and content types that wait, by reason (docs/operations.md).',
+    labels: ['pipeline', 'reason'],
+  },
   transactions_total: { kind: 'counter', help: 'Kafka transactions, by outcome.', labels: ['pipeline', 'outcome'] },
   transaction_duration_seconds: {
     kind: 'histogram',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,26 +54,36 @@ describe('a secret', () => {
 });
 
 describe('a secret in a file', () => {
-  it('loses one line break at its end, and is read again when the file changes', () => {
+  it('loses one line break at its end, and is read again when the file changes', async () => {
     const path = join(directory, 'rotated');
     writeFileSync(path, 'first\r\n');
     const secret = Secret.file(path);
-    assert.equal(secret.reveal(), 'first');
+    assert.equal(await secret.current(), 'first');
     writeFileSync(join(directory, 'next'), 'second\n');
     renameSync(join(directory, 'next'), path);
+    assert.equal(await secret.current(), 'second');
     assert.equal(secret.reveal(), 'second');
   });
 
-  it('keeps its last good value while the file is missing or empty', () => {
+  it('keeps its last good value while the file is missing, empty, or a pipe', async () => {
     const path = join(directory, 'flaky');
     writeFileSync(path, 'good');
     const secret = Secret.file(path);
     writeFileSync(path, '');
-    assert.equal(secret.reveal(), 'good');
+    assert.equal(await secret.current(), 'good');
     unlinkSync(path);
-    assert.equal(secret.reveal(), 'good');
+    assert.equal(await secret.current(), 'good');
+    execFileSync('mkfifo', [path]);
+    assert.equal(await secret.current(), 'good');
+    unlinkSync(path);
     writeFileSync(path, 'better\n');
-    assert.equal(secret.reveal(), 'better');
+    assert.equal(await secret.current(), 'better');
+  });
+
+  it('is refused when it is a pipe, which could hang', () => {
+    const path = join(directory, 'pipe');
+    execFileSync('mkfifo', [path]);
+    assert.throws(() => Secret.file(path), /not a regular file/);
   });
 
   it('is found relative to the configuration file', () => {

@@ -1,0 +1,75 @@
+/** A reader that stops reading the connector's log must not stop the connector. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+
+const LOGGER = new URL('../../../src/telemetry/logger.ts', import.meta.url).href;
+
+/** A process that logs as told on its standard input, and tells on its standard error what its event loop still does. */
+function logging(body: string): ChildProcess {
+  const program = `
+    import { createLogger } from ${JSON.stringify(LOGGER)};
+    let dropped = 0;
+    const logger = createLogger({ level: 'info', format: 'json', onDropped: (lines) => { dropped += lines; } });
+    const say = (text) => process.stderr.write(text + '\\n');
+    ${body}`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['pipe', 'pipe', 'pipe'] });
+  after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+test('with a reader that stops, the process goes on: lines wait, then are dropped and counted, and come again when it reads', async () => {
+  const child = logging(`
+    const text = 'x'.repeat(1000);
+    let lines = 0;
+    const timer = setInterval(() => {
+      for (let i = 0; i < 200; i++) logger.info({ n: lines++, text }, 'line');
+      if (dropped > 0) { clearInterval(timer); say('dropped ' + dropped + ' of ' + lines); }
+    }, 5);
+    process.stdin.once('data', () => { logger.info({}, 'last'); process.stdin.destroy(); });`);
+  const told = createInterface({ input: child.stderr as NodeJS.ReadableStream });
+  const [verdict] = (await once(told, 'line')) as [string];
+  const [, dropped, lines] = (/dropped (\d+) of (\d+)/.exec(verdict) ?? []).map(Number);
+  assert.ok(
+    (dropped as number) > 0 && (lines as number) - (dropped as number) > 900,
+    `${verdict}: a MiB of lines waits before any is dropped`,
+  );
+
+  const read: string[] = [];
+  const reader = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  reader.on('line', (line) => read.push(line));
+  while (read.length < (lines as number) - (dropped as number)) await once(reader, 'line');
+  child.stdin?.write('go\n');
+  await once(reader, 'close');
+  const parsed = read.map((line) => JSON.parse(line) as { n?: number; msg: string });
+  assert.deepEqual(
+    parsed.slice(0, -1).map(({ n }) => n),
+    Array.from({ length: parsed.length - 1 }, (_, n) => n),
+    'whole lines, in order, none of those before the first that was dropped is wanting',
+  );
+  assert.equal(parsed.at(-1)?.msg, 'last');
+});
+
+test('what was logged just before a kill is there to read', async () => {
+  const child = logging(`for (let i = 0; i < 50; i++) logger.info({ i }, 'line'); process.kill(process.pid, 'SIGKILL');`);
+  const read: string[] = [];
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => read.push(line));
+  await once(child, 'close');
+  assert.deepEqual([read.length, child.signalCode], [50, 'SIGKILL']);
+});
+
+test('a reader that is gone ends nothing', async () => {
+  const child = logging(`
+    process.stdin.once('data', () => {
+      logger.info({}, 'nobody reads this');
+      setTimeout(() => { logger.info({}, 'nor this'); say('alive, dropped ' + dropped); process.exit(); }, 100);
+    });
+    logger.info({}, 'first');`);
+  await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
+  child.stdout?.destroy();
+  child.stdin?.write('go\n');
+  const [alive] = (await once(createInterface({ input: child.stderr as NodeJS.ReadableStream }), 'line')) as [string];
+  assert.equal(alive, 'alive, dropped 1');
+});
