@@ -60,12 +60,12 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     options.onProgress(`${atS} s  ${kind}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
   });
   await schedule.run();
+  const violations = await world.disappointments();
 
   await producer.stop();
   await world.sandbox.setFaults([]);
   observer.label('drain');
   const drainStartMs = performance.now();
-  const violations: string[] = [];
   const settled = async () => {
     signal.throwIfAborted();
     return await isSettled(world);

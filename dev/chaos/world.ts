@@ -51,6 +51,7 @@ export class World {
   /** Aborted when all of this ends. */
   readonly signal: AbortSignal;
   readonly #over = new AbortController();
+  readonly #expected: Promise<string | undefined>[] = [];
 
   private constructor(
     options: WorldOptions,
@@ -122,6 +123,22 @@ export class World {
     const started = [];
     while (this.fleet.running.length < count) started.push(await this.fleet.start());
     await Promise.all(started.map((replica) => this.fleet.joined(replica)));
+  }
+
+  /** Something that must come within `ms`, whatever else goes on; a replica that is killed meanwhile is excused. */
+  expect(what: string, ms: number, coming: Promise<unknown>): void {
+    const came = coming.then(
+      () => undefined,
+      () => undefined,
+    );
+    const late = this.sleep(ms).then(() => `waited in vain for ${what} (${ms} ms)`);
+    late.catch(() => undefined);
+    this.#expected.push(Promise.race([came, late]));
+  }
+
+  /** Waits for all that is expected. @returns what did not come. */
+  async disappointments(): Promise<string[]> {
+    return (await Promise.all(this.#expected)).filter((what) => what !== undefined);
   }
 
   async sleep(ms: number): Promise<void> {

@@ -6,7 +6,7 @@ import { SESSION_MS, type World } from '../world.ts';
 
 /** From a replica's being at work to the signal, ms at most. */
 const STRIKE_MS = 800;
-const MOST_REPLICAS = 3;
+export const MOST_REPLICAS = 3;
 
 /** SIGKILL to a replica with live jobs; another one is started. */
 export const kill: Nemesis = async (world, random) => {
