@@ -53,7 +53,8 @@ async function check(rehearsal: Rehearsal, directory: string, say: (text: string
 /** That it died where it says: what the broker has tells the stages of a transaction apart. */
 function checkDeath({ point, words, uncommitted }: Death, situation: Situation): void {
   const [, stage] = point.split(':');
-  if (point.startsWith('claim:')) assert.equal(words.fences, stage === 'before' ? 0 : 1, `${point}: producers initialised`);
+  // Asked for again while the coordinator is busy with the transaction before.
+  if (point.startsWith('claim:')) assert.equal(words.fences > 0, stage !== 'before', `${point}: ${words.fences} producers`);
   // A replica at work has transactions of its own.
   if (situation.replica !== undefined) return;
   if (stage === 'sent') assert.ok(uncommitted > 0, `${point} left no open transaction`);

@@ -59,6 +59,6 @@ export const CRASH_NTH = 'CRASH_NTH';
 export interface LastWords {
   readonly msg: 'dies here';
   readonly point: CrashPoint;
-  /** How many transactional producers it has initialised. */
+  /** How often it has asked for a transactional producer to be initialised. */
   readonly fences: number;
 }
