@@ -1,0 +1,202 @@
+/** dead-letters list and replay: originals come back byte for byte, each once, whatever happens to the replay. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../src/core/dead-letter.ts';
+import type { Poison, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import type { LetterList } from '../../../src/inspect/dead-letters.ts';
+import type { ReplayReport } from '../../../src/inspect/replay.ts';
+import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type NewRecord, testKafka, uniqueName } from '../../support/kafka.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startCli } from '../cli/cli-process.ts';
+import { tool, toolJson } from './tool.ts';
+
+const kafka = await testKafka();
+
+/** Topics of a pipeline that is not running; nothing of it is needed but its topics. */
+async function pipeline() {
+  const [source, decisions, deadLetters, journal, retry] = await Promise.all([
+    kafka.createTopic('content', { partitions: 2 }),
+    kafka.createTopic('decisions'),
+    kafka.createTopic('dead-letters', { partitions: 2 }),
+    kafka.createTopic('journal'),
+    kafka.createTopic('retry', { partitions: 2 }),
+  ]);
+  const file = path.join(temporaryDirectory(), 'connector.yaml');
+  const one = {
+    name: 'reviews',
+    source: { topic: source, group: uniqueName('group') },
+    journal: { topic: journal },
+    output: { topic: decisions },
+    deadLetters: { topic: deadLetters },
+  };
+  const config = { kafka: { brokers: kafka.brokers }, service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k' }, pipelines: [one] };
+  writeFileSync(file, stringify(config));
+  return { source, decisions, deadLetters, journal, retry, flags: ['--config', file] };
+}
+
+const record = (offset: number, value: string | null, headers: RecordHeaders = {}): SourceRecord => ({
+  partition: 1,
+  offset,
+  timestampMs: 1,
+  key: Buffer.from(`key-${offset}`),
+  value: value === null ? null : Buffer.from(value),
+  headers,
+});
+
+const why = (reason: Poison['reason']): Poison => ({ reason, message: `it is ${reason}` });
+
+function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): NewRecord {
+  const context = { topic, stage: 'decode', replay: 0, maxValueBytes: 1_000 } as const;
+  return { ...deadLetter(one, why(reason), context), partition: one.offset % 2 };
+}
+
+test('originals come back once, with key, value and headers as they were; the dry run writes nothing', async () => {
+  const { source, deadLetters, retry, flags } = await pipeline();
+  const headers = { trace: [Buffer.from('one'), Buffer.from([0, 255])], empty: Buffer.alloc(0) };
+  const binary = { ...record(1, null, headers), value: Buffer.from([0, 1, 255, 10]) };
+  await kafka.write(deadLetters, [
+    letterOf(source, binary, 'not_json'),
+    letterOf(source, record(2, '{"content":""}'), 'empty_content'),
+    letterOf(source, record(3, 'x'.repeat(2_000)), 'too_large'),
+    letterOf(source, record(4, null), 'null_value'),
+    {
+      ...deadLetterOf(record(5, null), why('source_unavailable'), {
+        topic: source,
+        stage: 'rewind',
+        replay: 0,
+        maxValueBytes: 1,
+      }),
+      partition: 1,
+    },
+    letterOf('another-topic', record(6, 'not ours'), 'not_json'),
+  ]);
+  const replay = ['dead-letters', 'replay', ...flags, '--to'];
+  const statuses = ({ letters }: ReplayReport) => letters.map(({ offset, status }) => `${offset} ${status}`).sort();
+
+  const dry = await toolJson<ReplayReport>(...replay, 'source');
+  assert.deepEqual(
+    [dry.code, dry.dryRun, dry.to, dry.counts],
+    [EXIT.ok, true, source, { replayed: 2, replayed_before: 0, no_value: 3 }],
+  );
+  assert.deepEqual(statuses(dry), ['1 replayed', '2 replayed', '3 no_value', '4 no_value', '5 no_value']);
+  assert.deepEqual(await kafka.readAll(source), []);
+  const { topics } = await (await kafka.admin()).fetchTopicMetadata();
+  assert.equal(
+    topics.some(({ name }) => name === memoryTopicOf(deadLetters)),
+    false,
+  );
+
+  const first = await toolJson<ReplayReport>(...replay, 'source', '--yes');
+  assert.deepEqual([first.dryRun, first.counts.replayed], [false, 2]);
+  const back = await kafka.readAll(source);
+  assert.deepEqual(back.map(({ key }) => String(key)).sort(), ['key-1', 'key-2']);
+  const restored = back.find(({ key }) => String(key) === 'key-1');
+  assert.deepEqual(restored?.value, binary.value);
+  assert.deepEqual(restored?.headers, headers);
+  assert.deepEqual(back.find(({ key }) => String(key) === 'key-2')?.headers, {});
+
+  // Whatever is asked for next, and wherever to: each letter once.
+  const again = await toolJson<ReplayReport>(...replay, retry, '--yes');
+  assert.deepEqual(again.counts, { replayed: 0, replayed_before: 2, no_value: 3 });
+  assert.deepEqual(await kafka.readAll(retry), []);
+  assert.equal((await kafka.readAll(source)).length, 2);
+
+  const { out } = await tool(...replay, 'source');
+  assert.match(out, /^1:1 +not_json +\S+ +4 +was replayed before$/m);
+  assert.match(out, /^Dry run: 0 records would go to content-\w+\. Left alone: 2 replayed before, 3 without a value left\.$/m);
+
+  // A letter that comes later is a new one; one at the place of an old letter too.
+  await kafka.write(deadLetters, [letterOf(source, record(8, 'later'), 'not_json')]);
+  const later = await toolJson<ReplayReport>(...replay, retry, '--yes', '1:8');
+  assert.deepEqual(later.counts, { replayed: 1, replayed_before: 0, no_value: 0 });
+  assert.deepEqual(
+    (await kafka.readAll(retry)).map(({ value }) => String(value)),
+    ['later'],
+  );
+
+  const list = await toolJson<LetterList>('dead-letters', 'list', ...flags);
+  assert.deepEqual(
+    [list.matching, list.byReason],
+    [6, { not_json: 2, empty_content: 1, too_large: 1, null_value: 1, source_unavailable: 1 }],
+  );
+  const replayed = list.letters.filter(({ replayedMs }) => replayedMs !== null);
+  assert.deepEqual(replayed.map(({ offset }) => offset).sort(), [1, 2, 8]);
+});
+
+test('reason, time, places and limit choose', async () => {
+  const { source, deadLetters, retry, flags } = await pipeline();
+  const old = Date.now() - 3 * 3_600_000;
+  await kafka.write(deadLetters, [
+    ...[1, 2, 3].map((offset) => ({ ...letterOf(source, record(offset, 'v'), 'not_json'), timestampMs: old + offset })),
+    ...[4, 5].map((offset) => letterOf(source, record(offset, 'v'), 'no_type')),
+  ]);
+  const offsets = async (...more: string[]) => {
+    const { letters, matching } = await toolJson<LetterList>('dead-letters', 'list', ...flags, ...more);
+    return [matching, letters.map(({ offset }) => offset).sort()];
+  };
+  assert.deepEqual(await offsets('--reason', 'no_type'), [2, [4, 5]]);
+  assert.deepEqual(await offsets('--reason', 'no_type', '--reason', 'not_json'), [5, [1, 2, 3, 4, 5]]);
+  assert.deepEqual(await offsets('--since', '1h'), [2, [4, 5]]);
+  assert.deepEqual(await offsets('--limit', '1', '--reason', 'not_json'), [3, [3]]);
+  const some = await toolJson<ReplayReport>('dead-letters', 'replay', '1:2', '1:4', '0:3', '--to', retry, '--yes', ...flags);
+  assert.equal(some.counts.replayed, 2);
+  assert.deepEqual((await kafka.readAll(retry)).map(({ key }) => String(key)).sort(), ['key-2', 'key-4']);
+  const { out } = await tool('dead-letters', 'list', ...flags, '--limit', '2');
+  assert.match(out, /^RECORD +REASON +STAGE +AGE +BYTES +REPLAYED +LETTER +MESSAGE$/m);
+  assert.match(out, /^5 dead letters, the newest 2 shown: 3 not_json, 2 no_type\.$/m);
+});
+
+test('targets that make no sense, and a memory that forgets, are refused', async () => {
+  const { source, decisions, deadLetters, journal, flags } = await pipeline();
+  await kafka.write(deadLetters, [letterOf(source, record(1, 'v'), 'not_json')]);
+  for (const topic of [decisions, deadLetters, journal, memoryTopicOf(deadLetters)]) {
+    const { code, err } = await tool('dead-letters', 'replay', '--to', topic, '--yes', ...flags);
+    assert.equal(code, EXIT.usage);
+    assert.match(err, /is a topic that the connector writes itself/);
+  }
+  const missing = await tool('dead-letters', 'replay', '--to', 'no-such-topic', '--yes', ...flags);
+  assert.equal(missing.code, EXIT.refused);
+  assert.match(missing.err, /topic no-such-topic does not exist/);
+  await (await kafka.admin()).createTopics({ topics: [{ topic: memoryTopicOf(deadLetters) }], waitForLeaders: false });
+  const forgetful = await tool('dead-letters', 'replay', '--to', 'source', '--yes', ...flags);
+  assert.equal(forgetful.code, EXIT.refused);
+  assert.match(forgetful.err, /must have cleanup\.policy=compact/);
+});
+
+test('a replay that is killed on the way is continued, and two at once replay each letter once all the same', async () => {
+  const { source, deadLetters, retry, flags } = await pipeline();
+  const COUNT = 6_000;
+  const letters = Array.from({ length: COUNT }, (_, n) => letterOf(source, record(n, `value ${n}`), 'not_json'));
+  await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
+  // An open transaction among the letters holds the replay up half-way.
+  const transactionalId = uniqueName('open');
+  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', { transactionalId, timeoutMs: 600_000 });
+  await kafka.write(deadLetters, letters.slice(COUNT / 2));
+  const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
+  const killed = startCli(replay);
+  const some = async () => (await kafka.readAll(retry)).length >= COUNT / 2;
+  await eventually('half of them are back', some, { deadlineMs: 60_000 });
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const before = (await kafka.readAll(retry)).length;
+  assert.ok(before < COUNT, `${before} of ${COUNT}`);
+  // The same id again aborts what it left open.
+  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', { transactionalId });
+
+  const both = await Promise.all([tool(...replay), tool(...replay)]);
+  // The second fences the first, unless that one is through already.
+  for (const { code, err } of both) {
+    if (code !== EXIT.ok) assert.match(err, /another replay of the same dead letters has begun/);
+  }
+  assert.ok(both.some(({ code }) => code === EXIT.ok));
+  const back = await kafka.readAll(retry);
+  assert.equal(back.length, COUNT);
+  assert.equal(new Set(back.map(({ key }) => String(key))).size, COUNT);
+  for (const { headers } of back) assert.equal(headers[DEAD_LETTER_HEADERS.reason], undefined);
+});
