@@ -84,7 +84,7 @@ function shown(reaction: Reaction | undefined): string {
 }
 
 function fate({ again, halved }: JobRule): string {
-  const last = 'decisions with status ERROR';
+  const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
   const halving = halved ? 'halved until each stands alone (`review.maxBatches` at most), then ' : '';
   switch (again) {
     case 'always':

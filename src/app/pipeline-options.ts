@@ -37,6 +37,7 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
     retry: {
       attempts: review.attempts,
       maxBatchesPerJob: review.maxBatches,
+      onFailure: review.onFailure,
       errorRowAttempts: review.errorRows === 'retry' ? review.errorRowAttempts : 1,
       downloads: review.downloads,
     },

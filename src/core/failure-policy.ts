@@ -10,6 +10,8 @@ export interface RetryPolicy {
   readonly attempts: number;
   /** Batches that may be submitted for one job in all, halves included. */
   readonly maxBatchesPerJob: number;
+  /** What becomes of records that nothing more is tried for. */
+  readonly onFailure: 'error' | 'dead-letter';
 }
 
 export type FailureAction =
@@ -18,7 +20,9 @@ export type FailureAction =
   /** Submit it as two batches, to find the record that the service cannot take. */
   | 'bisect'
   /** Publish a decision with status ERROR for each record that is left. */
-  | 'error';
+  | 'error'
+  /** By policy instead: a dead letter for each, with the original. */
+  | 'dead_letter';
 
 /** Reactions that a call can meet; a row that gives it another is a mistake that the table's test finds. */
 export interface ReactionOf {
@@ -67,5 +71,6 @@ export function decide(
   // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
   if (again === 'always') return 'retry';
   if (again === 'attempts' && job.depth === 0 && job.attempt < policy.attempts) return 'retry';
-  return halved && left > 1 && spent + 2 <= policy.maxBatchesPerJob ? 'bisect' : 'error';
+  if (halved && left > 1 && spent + 2 <= policy.maxBatchesPerJob) return 'bisect';
+  return policy.onFailure === 'error' ? 'error' : 'dead_letter';
 }

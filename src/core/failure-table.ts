@@ -39,7 +39,7 @@ export interface JobRule {
    * `attempts`: as often as the policy says; `never`: again would change nothing.
    */
   readonly again: 'always' | 'attempts' | 'never';
-  /** Then halved, because one of its records may be at fault. What cannot be halved any more gets ERROR decisions. */
+  /** Then halved, because one of its records may be at fault. What is left then gets ERROR decisions, or dead letters by policy. */
   readonly halved: boolean;
   /** Five of them in a row, of one type, mean that the type or the service is in trouble: the type pauses. */
   readonly pausesType: boolean;
@@ -135,7 +135,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'upload larger than the storage takes',
     connector: 'Halves the batch at once; an item that is too large alone gets a decision with status ERROR.',
     user: '`jobs_failed_total{reason="upload_too_large"}`',
-    options: ['review.maxBatches', 'batch.maxBytes'],
+    options: ['review.maxBatches', 'batch.maxBytes', 'review.onFailure'],
     calls: { upload: ['too_large'] },
     reaction: { do: 'fail', as: 'upload_too_large' },
     job: {
@@ -150,7 +150,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'upload refused',
     connector: 'Submits the records again, then halves the batch to find what is refused.',
     user: '`jobs_failed_total{reason="upload_rejected"}`',
-    options: ['review.attempts', 'review.maxBatches'],
+    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
     calls: { upload: ['rejected', 'unauthorized', 'not_found', 'protocol'] },
     reaction: { do: 'fail', as: 'upload_rejected' },
     job: {
@@ -180,7 +180,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Submits the records again, then halves the batch until the poison item stands alone: it gets a decision with status ERROR, all others their own.',
     user: '`jobs_failed_total{reason="batch_failed"}`, decisions with `error`',
-    options: ['review.attempts', 'review.maxBatches'],
+    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
       failure: 'batch_failed',
       again: 'attempts',
@@ -193,7 +193,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'batch CANCELLED',
     connector: 'As for ERROR.',
     user: '`jobs_failed_total{reason="batch_cancelled"}`, decisions with `error`',
-    options: ['review.attempts', 'review.maxBatches'],
+    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
       failure: 'batch_cancelled',
       again: 'attempts',
@@ -226,7 +226,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'batch PENDING for ever',
     connector: 'Waits on and alerts once; or publishes decisions with status ERROR for its records.',
     user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
-    options: ['review.maxReviewTime', 'review.onTimeout'],
+    options: ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'],
     job: {
       failure: 'review_timeout',
       again: 'never',
@@ -255,7 +255,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'result rows missing',
     connector: 'Downloads again while the file is short, then submits the records without a row again.',
     user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
-    options: ['review.downloads', 'review.attempts'],
+    options: ['review.downloads', 'review.attempts', 'review.onFailure'],
     job: {
       failure: 'rows_missing',
       again: 'attempts',

@@ -62,7 +62,8 @@ export type PoisonReason =
   | 'bad_metadata'
   | 'too_large'
   | 'source_unavailable'
-  | 'rejected_type';
+  | 'rejected_type'
+  | 'review_failed';
 
 export interface Poison {
   readonly reason: PoisonReason;

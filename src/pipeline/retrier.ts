@@ -2,12 +2,14 @@
  * What must be submitted again, or gets its terminal record without a result row: reads the records from the source
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
+import { CoordinateList } from '../core/coordinate-list.ts';
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { decide, type FailureAction, type JobFailure, jobRule } from '../core/failure-policy.ts';
 import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import { OffsetSet } from '../core/offset-set.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+import { deadLetterFromSource } from './source-letters.ts';
 import type { Submission } from './submitter.ts';
 
 interface Retry {
@@ -87,10 +89,16 @@ export class Retrier {
   /** One pass over the source for as many waiting retries as memory has room for, at least one. */
   async #pass(): Promise<void> {
     const { context, signal } = this.#shard;
+    const [first] = this.#waiting;
+    if (first?.action === 'dead_letter') {
+      this.#waiting.shift();
+      return this.#deadLetter(first);
+    }
     const retries: Retry[] = [];
     let bytes = 0;
     while (
       this.#waiting[0] !== undefined &&
+      this.#waiting[0].action !== 'dead_letter' &&
       (retries.length === 0 || bytes + memoryOf(this.#waiting[0]) < context.budget.totalBytes / 8)
     ) {
       const retry = this.#waiting.shift() as Retry;
@@ -226,6 +234,13 @@ export class Retrier {
       await this.#shard.settle(retry.job, context.options.deadLetters.topic, letters);
       for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
     });
+  }
+
+  /** By choice, instead of decisions with status ERROR. */
+  async #deadLetter({ job, failure, wanted }: Retry): Promise<void> {
+    const records = new CoordinateList([...wanted].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })));
+    const poison: Poison = { reason: 'review_failed', message: `${jobRule(failure).message} (${failure})` };
+    await deadLetterFromSource(this.#shard, { records, from: job, poison, stage: 'rewind' });
   }
 
   async #settleAsFailed(retry: Retry): Promise<void> {

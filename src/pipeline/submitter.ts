@@ -10,8 +10,8 @@ import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { deadLetterRejected } from './rejected-type.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+import { deadLetterFromSource } from './source-letters.ts';
 import type { WaitReason } from './wait-reasons.ts';
 
 export interface Submission {
@@ -89,7 +89,7 @@ export class Submitter {
           return 'done';
         });
         if (outcome === 'rejected') {
-          await deadLetterRejected(this.#shard, submission, sealed.records);
+          await this.#deadLetter(submission, sealed.records);
           if (first) this.#journaled();
         }
         if (outcome !== 'later') return;
@@ -98,6 +98,15 @@ export class Submitter {
       place?.leave();
       submission.release();
     }
+  }
+
+  async #deadLetter({ type, from }: Submission, records: CoordinateList): Promise<void> {
+    this.#shard.logger.error(
+      { type, records: records.length },
+      'the service refuses this content type; its records become dead letters',
+    );
+    const poison = { reason: 'rejected_type', message: 'the service does not accept this content type' } as const;
+    await deadLetterFromSource(this.#shard, { records, from, poison, stage: 'create' });
   }
 
   async #encode(submission: Submission): Promise<Sealed> {

@@ -156,6 +156,11 @@ function reviewOptions() {
       min: 1,
       max: 20,
     }),
+    onFailure: choice({
+      help: 'A record that nothing more is tried for: a decision with status ERROR, or a dead letter with the original and reason review_failed.',
+      of: ['error', 'dead-letter'],
+      fallback: 'error',
+    }),
     maxBatches: integer({
       help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR.',
       fallback: 64,

@@ -34,7 +34,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, maxOffsetBytes: 262_144 },
     chunk: { maxRows: 3, maxBytes: 100_000 },
-    retry: { attempts: 2, maxBatchesPerJob: 64, errorRowAttempts: 1, downloads: 3 },
+    retry: { attempts: 2, maxBatchesPerJob: 64, onFailure: 'error', errorRowAttempts: 1, downloads: 3 },
     review: {
       pollInitialMs: 500,
       pollMaxMs: 5_000,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decide, type FailureAction, type JobFailure, jobRule } from '../../../src/core/failure-policy.ts';
 
-const POLICY = { attempts: 3, maxBatchesPerJob: 9 };
+const POLICY = { attempts: 3, maxBatchesPerJob: 9, onFailure: 'error' } as const;
 
 /** What becomes of a job: by whether it may be submitted again whole, may be halved, or neither. */
 interface Row {
@@ -50,10 +50,25 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
 }
 
 test('with a single attempt a failing batch is halved at once, and a single item gets its ERROR decision at once', () => {
-  const once = { attempts: 1, maxBatchesPerJob: 64 };
+  const once = { attempts: 1, maxBatchesPerJob: 64, onFailure: 'error' } as const;
   assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 10, 1, once), 'bisect');
   assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 1, 1, once), 'error');
   assert.equal(decide('rows_missing', { depth: 0, attempt: 1 }, 10, 1, once), 'error');
+});
+
+test('by policy records that nothing more is tried for become dead letters, and nothing else changes', () => {
+  for (const failure of Object.keys(TABLE) as JobFailure[]) {
+    for (const [attempt, depth, left, spent] of [
+      [1, 0, 5, 1],
+      [3, 0, 5, 1],
+      [3, 2, 1, 3],
+      [3, 0, 5, 9],
+    ] as const) {
+      const action = decide(failure, { attempt, depth }, left, spent, POLICY);
+      const chosen = decide(failure, { attempt, depth }, left, spent, { ...POLICY, onFailure: 'dead-letter' });
+      assert.equal(chosen, action === 'error' ? 'dead_letter' : action);
+    }
+  }
 });
 
 test('every failure says something of its own in the decision, without details of the item', () => {

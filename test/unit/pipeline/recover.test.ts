@@ -138,6 +138,24 @@ test('a poll that is told to wait waits that long', async () => {
   assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
 });
 
+test('a download that is told to wait waits that long before the batch is asked for again', async () => {
+  const asked: number[] = [];
+  const world: World = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'results') return undefined;
+        asked.push(world.clock.now());
+        return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
+});
+
 test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {
   let open = 0;
   let most = 0;

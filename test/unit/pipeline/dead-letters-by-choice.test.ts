@@ -1,4 +1,4 @@
-/** A type that the service refuses, with onRejectedType: dead-letter. Over the whole engine in memory. */
+/** Dead letters by choice: onRejectedType and onFailure. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
@@ -109,4 +109,26 @@ test('records that retention took meanwhile end with their coordinates', async (
     world.published('dead').map((record) => [header(record, 'reason'), header(record, 'offset'), record.value === null]),
     [0, 1, 2, 3, 4].map((offset) => ['rejected_type', String(offset), offset < 3]),
   );
+});
+
+test('by choice records that nothing more is tried for become dead letters as they came, and all others are decided', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 8 }, retry: { onFailure: 'dead-letter' } },
+    service: { review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state: 'failed' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 8; n++) world.put(0, sourceValue({ type: 'a', content: `text ${n}` }), { key: `k${n}` });
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  const [letter, ...more] = world.published('dead');
+  assert.ok(letter !== undefined && more.length === 0);
+  assert.equal(String(letter.key), 'k5');
+  assert.equal(String(letter.value), sourceValue({ type: 'a', content: 'text 5' }));
+  assert.deepEqual([header(letter, 'reason'), header(letter, 'stage')], ['review_failed', 'rewind']);
+  assert.match(header(letter, 'message'), /\(batch_failed\)$/);
+  assert.equal(world.decisions().length, 7);
+  assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'review_failed' }), 1);
+  await world.clock.advance(2_000);
+  assert.deepEqual([instance.gauge('balance_items'), instance.budget.usedBytes], [0, 0]);
 });
