@@ -63,6 +63,7 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
   broken('rewind-rebuffers', 'A0.B0', { ...DRAFT, intakeKnowsWhatItTook: false }, TWO_JOBS, 16),
   broken('reset-as-written', 'A0.B0', { ...DRAFT, reset: 'forgets-cursors' }, TWO_JOBS, 18),
   stuck('no-seek-at-join', 'A0', { rewinds: 'shared', seeksAtJoin: false }, 10),
+  broken('no-seek-and-no-check', 'A0.B0', { seeksAtJoin: false, intakeKnowsWhatItTook: false }, TWO_JOBS, 11),
   stuck('barrier-by-content-compacted', 'A0', { barrierByContent: true }, 6),
   broken('stale-offset-taken-for-reset', 'A0.B0', { believesStaleOffsets: true }, TWO_JOBS, 14),
   broken('no-fence', 'A0.B0', { fences: false }, TWO_JOBS, 15),

@@ -32,8 +32,9 @@ function run(configuration: Configuration, withTrace: boolean): boolean {
   const { found, states } = outcome;
   const what = outcome.found === 'violation' ? `: ${outcome.what}` : '';
   const size = 'transitions' in outcome ? `${states} states, ${outcome.transitions} transitions` : `${states} states`;
+  const done = outcome.found === 'live' ? `, ${outcome.done} settled` : '';
   process.stdout.write(
-    `${name} (${records}): ${found}${what}; ${size}, ${seconds} s${wrong === undefined ? '' : `  WRONG: ${wrong}`}\n`,
+    `${name} (${records}): ${found}${what}; ${size}${done}, ${seconds} s${wrong === undefined ? '' : `  WRONG: ${wrong}`}\n`,
   );
   if (withTrace && 'trace' in outcome) {
     outcome.trace.steps.forEach((step, index) => {

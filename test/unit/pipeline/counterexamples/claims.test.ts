@@ -188,8 +188,12 @@ test('reset-as-written: a group reset below a record that is in a live job leave
   assert.deepEqual(submissions(world), [1, 1]);
 });
 
-for (const unsought of ['waits', 'committed'] as const) {
-  test(`no-seek-at-join: after a rejoin intake goes on where it was, and a retry that waits gets its records (unsought: ${unsought})`, async () => {
+// A client that forgets its position reads nothing before a seek, or goes on from the committed offset.
+for (const [name, unsought] of [
+  ['no-seek-at-join', 'waits'],
+  ['no-seek-and-no-check', 'committed'],
+] as const) {
+  test(`${name}: after a rejoin intake goes on where it was, and a retry that waits gets its records`, async () => {
     const gate = new Gate();
     const world = new World({
       partitions: 1,
