@@ -154,7 +154,7 @@ export class PartitionState {
 const MAX_PEEK = 10_000;
 
 /**
- * Progress after an operator reset the group to `offset` (the rule of the protocol's model, `reset=2`): everything below
+ * Progress after an operator reset the group to `offset` (as `keeps-live-jobs` in the protocol's model): everything below
  * is skipped, everything from there on is reviewed again, except what live jobs still name.
  * @returns the new progress and how many records were skipped unread (at most: gaps count too).
  */
