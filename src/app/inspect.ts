@@ -58,6 +58,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
     return await work({
       pipeline: {
         ...view,
+        inOrder: output.order === 'source',
         skipsNullValues: source.nullValues === 'skip',
         transactionTimeoutMs: tuning.transactionTimeoutMs,
       },

@@ -21,6 +21,8 @@ export interface PipelineView {
     readonly deadLetters: string;
   };
   readonly startFrom: 'earliest' | 'latest';
+  /** Each partition's batches publish in the order in which they were submitted (output.order: source). */
+  readonly inOrder: boolean;
   /** Null values are skipped, not dead-lettered. */
   readonly skipsNullValues: boolean;
   /** How long a transaction of the connector can stay open, ms. */

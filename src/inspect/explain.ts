@@ -6,6 +6,7 @@ import type { PartitionBounds } from '../core/ports/topic-scan.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { type Explanation, type FoundTerminal, type NamingJob, type RecordState, summarise } from './explanation.ts';
+import { batchBefore } from './journal-report.ts';
 import { outputGaps } from './output-gaps.ts';
 import { type JournalObserver, readShardJournal, type ShardJournal } from './shard-journal.ts';
 import {
@@ -47,7 +48,9 @@ export async function explainRecord(
       })
     : { terminals: [], scanned: [] };
   const notes: string[] = [];
-  const jobs = await describeJobs(inspection, trace, live?.record.id, notes);
+  const liveJob = live && journal.state.jobs.get(live.record.id);
+  const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
+  const jobs = await describeJobs(inspection, trace, { liveId: live?.record.id, behind }, notes);
   let state = stateOf({ inspection, at, source, progress, live: live !== undefined, settled, terminals, journal });
   if (state === 'missing') {
     const { completeSinceMs, compacted: replaced } = await outputGaps(inspection, await outputBounds(inspection));
@@ -158,7 +161,7 @@ class JobTrace {
 async function describeJobs(
   { remoteBatch, signal }: Inspection,
   { jobs }: JobTrace,
-  liveId: string | undefined,
+  { liveId, behind }: { readonly liveId: string | undefined; readonly behind: string | undefined },
   notes: string[],
 ): Promise<NamingJob[]> {
   const described: NamingJob[] = [];
@@ -182,6 +185,7 @@ async function describeJobs(
       createdMs,
       leftMs: live ? null : leftMs,
       live,
+      behind: live ? (behind ?? null) : null,
       service: service ?? null,
     });
   }

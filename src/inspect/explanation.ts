@@ -33,6 +33,8 @@ export interface NamingJob {
   /** When the record was settled or moved to another job, as far as the journal tells; null while the job answers for it. */
   readonly leftMs: number | null;
   readonly live: boolean;
+  /** The batch that must publish before this live one, under output.order: source. */
+  readonly behind: string | null;
   readonly service: RemoteBatch | null;
 }
 
@@ -96,7 +98,7 @@ export function summarise({ state, jobs, terminals, position }: Omit<Explanation
     case 'buffered':
       return 'Read, and waiting in a buffer or for its batch to be created; it is in no job yet.';
     case 'in_review':
-      return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor(live?.service ?? undefined, true)}.${twice}`;
+      return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
     case 'decided': {
       const { status, result, errorCode, batch } = terminals.find(({ kind }) => kind === 'decision')?.decision ?? {};
       return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch?.id}, attempt ${batch?.attempt}.${twice}`;

@@ -1,5 +1,6 @@
 /** What a pipeline is working on: its shards, their positions, and every live job with the reason why it waits. */
 import type { LiveJob } from '../core/job.ts';
+import type { JournalState } from '../core/journal-view.ts';
 import type { CommittedOffset } from '../core/ports/kafka.ts';
 import type { PartitionBounds } from '../core/ports/topic-scan.ts';
 import { isOwnCommit } from '../core/shard-state.ts';
@@ -72,7 +73,14 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   if (group.members === 0) notes.push('no replica is running: nothing moves until one is started');
   const remote = await askService(inspection, journals, notes);
   const jobs = journals.flatMap(({ shard, state }) =>
-    [...state.jobs.values()].map((job) => jobReport(shard, job, remote.get(job.record.remoteId), group.members > 0)),
+    [...state.jobs.values()].map((job) => {
+      const about = {
+        service: remote.get(job.record.remoteId),
+        running: group.members > 0,
+        behind: pipeline.inOrder ? batchBefore(job, state) : undefined,
+      };
+      return jobReport(shard, job, about);
+    }),
   );
   return {
     group,
@@ -113,7 +121,15 @@ function shardReport(
   };
 }
 
-function jobReport(shard: number, { record, left }: LiveJob, service: RemoteBatch | undefined, running: boolean): JobReport {
+/** The earliest batch that must publish before this one, by the rule of ShardState.isBehind. */
+export function batchBefore({ record, left }: LiveJob, { jobs }: JournalState): string | undefined {
+  const before = [...jobs.values()]
+    .filter((other) => other.record.sequence < record.sequence && other.left.sharesPartition(left))
+    .sort((a, b) => a.record.sequence - b.record.sequence);
+  return before[0]?.record.remoteId;
+}
+
+function jobReport(shard: number, { record, left }: LiveJob, about: Circumstances): JobReport {
   return {
     id: record.id,
     remoteId: record.remoteId,
@@ -126,13 +142,21 @@ function jobReport(shard: number, { record, left }: LiveJob, service: RemoteBatc
     createdMs: record.createdMs,
     oldestEventMs: record.oldestEventMs,
     partitions: left.entries().map(([partition]) => partition),
-    service: service ?? null,
-    waitsFor: waitsFor(service, running),
+    service: about.service ?? null,
+    waitsFor: waitsFor(about),
   };
 }
 
+export interface Circumstances {
+  readonly service: RemoteBatch | undefined;
+  /** Some replica runs. */
+  readonly running: boolean;
+  /** The batch whose turn it is before this one's. */
+  readonly behind: string | undefined;
+}
+
 /** What a live job waits for, as far as the journal and the service tell. */
-export function waitsFor(service: RemoteBatch | undefined, running: boolean): string {
+export function waitsFor({ service, running, behind }: Circumstances): string {
   const then = running ? '' : ', once a replica runs';
   switch (service?.status) {
     case undefined:
@@ -143,6 +167,7 @@ export function waitsFor(service: RemoteBatch | undefined, running: boolean): st
     case 'PENDING':
       return 'the review';
     case 'SUCCESS':
+      if (behind !== undefined) return `its turn: batch ${behind} publishes before it (output.order: source)`;
       return `its results to be read and published${then}`;
     case 'ERROR':
     case 'CANCELLED':

@@ -18,6 +18,7 @@ export function inspectionOf(world: World, { fetchRecords = 5, pipeline = {} }: 
       group: TOPICS.group,
       topics: { source: TOPICS.source, journal: TOPICS.journal, decisions: 'decisions', deadLetters: 'dead' },
       startFrom: 'earliest',
+      inOrder: false,
       skipsNullValues: false,
       transactionTimeoutMs: 60_000,
       ...pipeline,

@@ -1,0 +1,68 @@
+/** What people read, and what they may write: tables, ages, places, times. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { coordinate, pointInTime, wholeNumber } from '../../../src/cli/inspect-command.ts';
+import { ago, counted, instant, table } from '../../../src/cli/table.ts';
+
+test('a table aligns texts to the left and numbers to the right, and cuts nothing', () => {
+  const lines = table(
+    ['NAME', 'COUNT', 'W'],
+    [
+      ['a', 1_234_567, '1234567'],
+      ['longer than its head', 5, null],
+    ],
+  );
+  assert.equal(
+    lines,
+    [
+      'NAME                       COUNT         W',
+      'a                      1,234,567   1234567',
+      'longer than its head           5         -',
+      '',
+    ].join('\n'),
+  );
+  assert.equal(table(['A', 'B'], []), 'A   B\n');
+});
+
+test('an age has its two largest units; a clock that is ahead makes none negative', () => {
+  const cases = [
+    [0, '0s'],
+    [999, '0s'],
+    [42_000, '42s'],
+    [190_000, '3m10s'],
+    [3_600_000, '1h'],
+    [3_601_000, '1h'],
+    [2 * 86_400_000 + 4 * 3_600_000 + 59_000, '2d4h'],
+    [-5_000, '0s'],
+  ] as const;
+  for (const [ms, text] of cases) assert.equal(ago(1_000_000_000 - ms, 1_000_000_000), text);
+  assert.equal(instant(0), '1970-01-01T00:00:00.000Z');
+  assert.equal(instant(1e16), '10000000000000000');
+  assert.deepEqual(
+    [counted(1, 'row'), counted(2_000, 'row'), counted(0, 'batch', 'batches')],
+    ['1 row', '2,000 rows', '0 batches'],
+  );
+});
+
+test('a place is PARTITION:OFFSET and nothing else', () => {
+  assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
+  for (const wrong of ['2', '2-1', '2:', ':1', '-1:2', '1:2:3', '1: 2', '1:1e3', `1:${'9'.repeat(17)}`, ''])
+    assert.throws(() => coordinate(wrong), /PARTITION:OFFSET/, wrong);
+});
+
+test('a time is ISO 8601, or a length of time before now', () => {
+  assert.equal(pointInTime('2026-11-21T10:00:00Z'), Date.UTC(2026, 10, 21, 10));
+  assert.equal(pointInTime('2026-11-21T10:00:00.5+02:00'), Date.UTC(2026, 10, 21, 8) + 500);
+  assert.equal(pointInTime('2026-11-21'), Date.UTC(2026, 10, 21));
+  const hour = Date.now() - pointInTime('1h');
+  assert.ok(hour >= 3_600_000 && hour < 3_660_000);
+  for (const wrong of ['yesterday', '1', '2026', '2026-13-01', '2026-11-21 10:00', '1 fortnight', ''])
+    assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
+});
+
+test('a whole number is one', () => {
+  assert.equal(wholeNumber('An offset')('0'), 0);
+  for (const wrong of ['-1', '1.5', 'x', '', '1e3'])
+    assert.throws(() => wholeNumber('An offset')(wrong), /An offset is a whole number from 0/);
+  assert.throws(() => wholeNumber('The limit', 1)('0'), /from 1/);
+});
