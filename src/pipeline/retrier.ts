@@ -29,6 +29,8 @@ export class Retrier {
   readonly #shard: ShardRuntime;
   readonly #submit: (submission: Submission) => void;
   readonly #waiting: Retry[] = [];
+  /** Those whose records become dead letters: each is read and published by itself, a chunk at a time. */
+  readonly #letters: Retry[] = [];
   #running = false;
   /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
   readonly #spent = new Map<string, number>();
@@ -69,7 +71,7 @@ export class Retrier {
   }
 
   #enqueue(retry: Retry): void {
-    this.#waiting.push(retry);
+    (retry.action === 'dead_letter' ? this.#letters : this.#waiting).push(retry);
     if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
   }
 
@@ -80,7 +82,12 @@ export class Retrier {
   async #run(): Promise<void> {
     this.#running = true;
     try {
-      while (this.#waiting.length > 0) await this.#pass();
+      for (;;) {
+        const letters = this.#letters.shift();
+        if (letters !== undefined) await this.#deadLetter(letters);
+        else if (this.#waiting.length > 0) await this.#pass();
+        else return;
+      }
     } finally {
       this.#running = false;
     }
@@ -89,16 +96,10 @@ export class Retrier {
   /** One pass over the source for as many waiting retries as memory has room for, at least one. */
   async #pass(): Promise<void> {
     const { context, signal } = this.#shard;
-    const [first] = this.#waiting;
-    if (first?.action === 'dead_letter') {
-      this.#waiting.shift();
-      return this.#deadLetter(first);
-    }
     const retries: Retry[] = [];
     let bytes = 0;
     while (
       this.#waiting[0] !== undefined &&
-      this.#waiting[0].action !== 'dead_letter' &&
       (retries.length === 0 || bytes + memoryOf(this.#waiting[0]) < context.budget.totalBytes / 8)
     ) {
       const retry = this.#waiting.shift() as Retry;

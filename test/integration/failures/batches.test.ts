@@ -16,6 +16,13 @@ const { scene } = await run(
       // Sixteen batches of which nine fail: the type would pause on the way.
       pipeline: { batch: { maxRows: 16 }, review: { typePause: '100ms' } },
     },
+    letters: {
+      events: [
+        { key: 'poison', value: JSON.stringify({ type: 'letters', content: POISON }) },
+        { value: JSON.stringify({ type: 'letters', content: 'fine' }) },
+      ],
+      pipeline: { review: { onFailure: 'dead-letter', typePause: '100ms' } },
+    },
     failing: { faults: [{ operation: 'review', action: 'batch_error' }] },
     cancelled: { faults: [{ operation: 'review', action: 'batch_cancelled' }] },
     abandoned: {
@@ -58,6 +65,14 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
     poisoned.batches.some(({ rows, batch_status }) => rows === 8 && batch_status === 'SUCCESS'),
     'halves were reviewed',
   );
+});
+
+test('batch ERROR: by choice the poison item ends as a dead letter with the original', async () => {
+  const letters = scene('letters');
+  const terminal = await letters.ends();
+  assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
+  assert.equal(String(terminal[0]?.record.key), 'poison');
+  assert.equal(String(terminal[0]?.record.value), JSON.stringify({ type: 'letters', content: POISON }));
 });
 
 test('batch ERROR: one that passes costs a second batch, and no record anything', async () => {

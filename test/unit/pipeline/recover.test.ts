@@ -156,6 +156,24 @@ test('a download that is told to wait waits that long before the batch is asked 
   assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
 });
 
+test('downloads that the storage is too busy for never count as rows that are missing', async () => {
+  let downloads = 0;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'results' || ++downloads > 6) return undefined;
+        return { failure: downloads === 6 ? 'protocol' : 'unavailable' };
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([downloads, world.service.batches.size], [7, 1]);
+});
+
 test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {
   let open = 0;
   let most = 0;
