@@ -19,8 +19,8 @@ const READ_COMMITTED = 1;
 /** Timestamps with a meaning of their own in the protocol. */
 const LATEST = -1;
 const EARLIEST = -2;
-/** Larger than a retry's: whole topics are read. */
-const FETCH_BYTES = 4 * 1024 * 1024;
+/** Several partitions are read at a time, and what was fetched is garbage soon: larger fetches only cost memory. */
+const FETCH_BYTES = 1024 * 1024;
 
 /** What kafkajs's types leave out. */
 interface OffsetsBroker {

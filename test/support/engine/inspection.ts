@@ -8,10 +8,15 @@ import { TOPICS, type World } from './world.ts';
 export interface InspectionSettings {
   readonly fetchRecords?: number;
   readonly pipeline?: Partial<Inspection['pipeline']>;
+  /** Where the tool runs: to be killed. */
+  readonly process?: VirtualProcess;
 }
 
-export function inspectionOf(world: World, { fetchRecords = 5, pipeline = {} }: InspectionSettings = {}): Inspection {
-  const process = new VirtualProcess('tools', world.clock);
+export function inspectionOf(
+  world: World,
+  { fetchRecords = 5, pipeline = {}, process: given }: InspectionSettings = {},
+): Inspection {
+  const process = given ?? new VirtualProcess('tools', world.clock);
   return {
     pipeline: {
       name: 'reviews',
