@@ -273,6 +273,16 @@ export class ShardWorker {
     void task.finally(() => this.#running.delete(task));
   }
 
+  /** A transaction in hand holds permits and memory that others wait for, also when the shard is not ours any more. */
+  #watchEnding(closed: Promise<void>): void {
+    const { clock, health } = this.#context;
+    const { runningSinceMs } = this.#queue;
+    if (runningSinceMs === undefined) return;
+    const loop = `${this.#loop}/ended-${clock.now()}`;
+    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + MAX_TRANSACTION_MS - clock.now()));
+    void closed.then(() => health.ended(loop));
+  }
+
   #end(error: unknown): void {
     if (this.#over) return;
     this.#over = true;
@@ -296,7 +306,9 @@ export class ShardWorker {
     this.#abort.abort(error);
     this.#replay.stop();
     const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
-    this.#drained = Promise.all([this.#queue.close().then(() => this.#producer.close()), ...this.#running]).then(cancel);
+    const closed = this.#queue.close();
+    this.#watchEnding(closed);
+    this.#drained = Promise.all([closed.then(() => this.#producer.close()), ...this.#running]).then(cancel);
     this.#onOver(refused ?? error);
   }
 }
