@@ -33,6 +33,8 @@ export interface EngineParts {
  */
 const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
+/** One partition's share of a fetch: while memory is short, each shard holds one such part (docs/operations.md, Memory). */
+const FETCH_PARTS = 8;
 /** Of the shutdown's time, kept for what comes after the transactions in hand: the last answers, and the process's own end. */
 const CLOSING_MS = 750;
 
@@ -154,6 +156,7 @@ function supervise(parts: {
         metadataMaxAgeMs: tuning.metadataMaxAgeMs,
         maxWaitMs: tuning.maxWaitMs,
         maxBytes: tuning.fetchMaxBytes,
+        maxBytesPerPartition: Math.ceil(tuning.fetchMaxBytes / FETCH_PARTS),
       }),
       producers: kafka.producers({ ...topics, transactionTimeoutMs: tuning.transactionTimeoutMs }),
       admin: kafka.admin,

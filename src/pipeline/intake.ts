@@ -22,8 +22,6 @@ export class Intake {
   #inboxBytes = 0;
   #draining = false;
   #waitingForTurn = false;
-  /** Says that intake waits for memory, while it does. */
-  #memoryWait: (() => void) | undefined;
   /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
@@ -51,7 +49,6 @@ export class Intake {
         const sealed = this.#buffers.sealLargest();
         if (sealed !== undefined) this.#seal(sealed);
       },
-      roomChanged: () => this.#flow(),
     });
     for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
   }
@@ -73,10 +70,6 @@ export class Intake {
     this.#unregister();
     for (const end of this.#spanWaits.values()) end();
     this.#spanWaits.clear();
-    this.#memoryWait?.();
-    this.#shard.context.budget.unfetched(this.#inboxBytes);
-    this.#inbox.length = 0;
-    this.#inboxBytes = 0;
     let bytes = 0;
     for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
       bytes += memoryOfItems(sealed.items.length, sealed.bytes);
@@ -100,7 +93,6 @@ export class Intake {
     this.#expected.set(batch.partition, batch.nextOffset);
     this.#inbox.push(batch);
     this.#inboxBytes += batch.bytes;
-    this.#shard.context.budget.fetched(batch.bytes);
     this.#flow();
     if (!this.#draining) this.#shard.spawn('intake', () => this.#drain());
   }
@@ -180,9 +172,11 @@ export class Intake {
     if (!budget.mayTake) {
       this.#waitingForTurn = true;
       this.#flow();
+      const done = context.waits.begin('memory', this.#shard.who);
       try {
         letNextIn = await budget.intakeTurn(signal);
       } finally {
+        done();
         this.#waitingForTurn = false;
       }
     }
@@ -191,7 +185,6 @@ export class Intake {
       const poison = this.#take(batch);
       this.#inbox.shift();
       this.#inboxBytes -= batch.bytes;
-      budget.unfetched(batch.bytes);
       return poison;
     } finally {
       letNextIn?.();
@@ -282,13 +275,8 @@ export class Intake {
   #flow(): void {
     const { context, state, signal } = this.#shard;
     if (signal.aborted) return;
-    const short = this.#waitingForTurn || context.budget.fetchesFull;
-    if (short) this.#memoryWait ??= context.waits.begin('memory', this.#shard.who);
-    else {
-      this.#memoryWait?.();
-      this.#memoryWait = undefined;
-    }
-    const full = short || this.#inboxBytes > MAX_INBOX_BYTES;
+    // One that holds nothing fetches all the same: only with a batch in hand is it in line for room.
+    const full = this.#waitingForTurn || this.#inboxBytes > MAX_INBOX_BYTES;
     for (const [partition] of this.#expected) {
       const wide = state.partition(partition).span > context.options.source.maxSpan;
       this.#waitForSpan(partition, wide);

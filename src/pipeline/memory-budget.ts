@@ -1,6 +1,5 @@
 /**
- * One byte budget for the whole process (I7): batches fetched, items in buffers, bodies being uploaded, chunks being settled,
- * records read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
+ * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
 export const INTAKE_SHARE = 0.7;
 
@@ -10,24 +9,20 @@ const ITEM_OVERHEAD_BYTES = 768;
 /** Memory that `items` of `bytes` in all are counted with. */
 export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;
 
-/** Something that fetches, and holds items that it could seal into a batch to make room. */
+/** Something that holds items it could seal into a batch to make room. */
 export interface Sealable {
   largestBytes(): number;
   sealLargest(): void;
-  /** `fetchesFull` has changed: to be asked again. */
-  roomChanged(): void;
 }
 
 export class MemoryBudget {
   readonly totalBytes: number;
-  #fetched = 0;
   #buffered = 0;
   #sealed = 0;
   #work = 0;
   #lastWork: Promise<void> = Promise.resolve();
   #lastIntake: Promise<void> = Promise.resolve();
   #intakesWaiting = 0;
-  #toldFull = false;
   readonly #sealables = new Set<Sealable>();
   readonly #waiting = new Set<() => void>();
 
@@ -36,16 +31,11 @@ export class MemoryBudget {
   }
 
   get usedBytes(): number {
-    return this.#fetched + this.#buffered + this.#sealed + this.#work;
+    return this.#buffered + this.#sealed + this.#work;
   }
 
   get intakeFull(): boolean {
     return this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
-  }
-
-  /** Nothing more is to be fetched. What was fetched may still be taken, or a budget full of it would never move. */
-  get fetchesFull(): boolean {
-    return this.#fetched + this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
   }
 
   /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeTurn`. */
@@ -58,22 +48,10 @@ export class MemoryBudget {
     return () => this.#sealables.delete(sealable);
   }
 
-  /** A batch was fetched, and waits to be taken. May overshoot by what the fetch under way brings. */
-  fetched(bytes: number): void {
-    this.#fetched += bytes;
-    this.#moved();
-  }
-
-  /** A fetched batch was taken, or thrown away. */
-  unfetched(bytes: number): void {
-    this.#fetched -= bytes;
-    this.#wake();
-  }
-
   /** Items were put into a buffer. May overshoot by the items of one fetched batch. */
   buffer(bytes: number): void {
     this.#buffered += bytes;
-    this.#moved();
+    if (this.intakeFull) this.relieve();
   }
 
   /** A buffer was thrown away. */
@@ -181,14 +159,6 @@ export class MemoryBudget {
 
   #wake(): void {
     for (const done of [...this.#waiting]) done();
-    this.#moved();
-  }
-
-  #moved(): void {
-    if (this.intakeFull) this.relieve();
-    if (this.fetchesFull === this.#toldFull) return;
-    this.#toldFull = !this.#toldFull;
-    for (const one of [...this.#sealables]) one.roomChanged();
   }
 }
 

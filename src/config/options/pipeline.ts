@@ -214,7 +214,12 @@ function kafkaTuning() {
       max: '1h',
     }),
     maxWait: duration({ help: 'How long a fetch waits for records.', fallback: '100ms', min: '1ms', max: '30s' }),
-    fetchMaxBytes: bytes({ help: 'Most bytes of one fetch.', fallback: '2MiB', min: '64KiB', max: '512MiB' }),
+    fetchMaxBytes: bytes({
+      help: 'Most bytes of one fetch; of one partition, an eighth of it. A larger record comes alone.',
+      fallback: '2MiB',
+      min: '64KiB',
+      max: '512MiB',
+    }),
     progressInterval: duration({
       help: 'How often a position that moves without a batch is committed.',
       fallback: '10s',

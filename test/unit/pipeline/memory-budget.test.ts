@@ -16,7 +16,6 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
 
 class Buffers implements Sealable {
   bytes: number[];
-  readonly told: boolean[] = [];
   readonly #budget: MemoryBudget;
   constructor(budget: MemoryBudget, bytes: readonly number[]) {
     this.#budget = budget;
@@ -28,9 +27,6 @@ class Buffers implements Sealable {
   }
   sealLargest(): void {
     this.#budget.seal(this.bytes.shift() ?? 0);
-  }
-  roomChanged(): void {
-    this.told.push(this.#budget.fetchesFull);
   }
 }
 
@@ -155,24 +151,6 @@ test('who gives up waiting for room lets the next in', async () => {
   budget.unbuffer(1);
   (await second)();
   assert.equal(budget.mayTake, true);
-});
-
-test('what was fetched counts: everybody is told when no more is to be fetched, and when it may be again', () => {
-  const budget = new MemoryBudget(1000);
-  const buffers = new Buffers(budget, [300]);
-  const unregister = budget.register(buffers);
-  budget.fetched(399);
-  assert.deepEqual(buffers.told, []);
-  budget.fetched(1);
-  budget.fetched(500);
-  assert.deepEqual([buffers.told, budget.mayTake, buffers.bytes.length], [[true], true, 1]);
-  budget.unfetched(501);
-  assert.deepEqual(buffers.told, [true, false]);
-  unregister();
-  budget.fetched(501);
-  assert.deepEqual(buffers.told, [true, false]);
-  budget.unfetched(900);
-  assert.equal(budget.usedBytes, 300);
 });
 
 test('nothing more is sealed while half of the share is on its way out already', () => {

@@ -1,0 +1,104 @@
+/**
+ * I7: the memory of the connector, as its own process, stays under the ceiling that docs/operations.md states, whatever the
+ * service is too slow for. Nothing is lost by waiting, and nobody quiet waits for those who are loud.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
+import { exclusiveKafka } from '../support/kafka.ts';
+import { sandboxBatches } from '../support/stack-control.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type Event, Load } from './memory-load.ts';
+
+const PARTITIONS = 64;
+const TYPES = ['post', 'comment', 'message', 'profile'] as const;
+const BUDGET = 64;
+/** docs/operations.md, Memory: MiB for a budget in MiB. */
+const ceiling = (budget: number) => 200 + 1.5 * budget;
+const ceilingOfLargeItems = (budget: number) => 200 + 3.5 * budget;
+
+const directories = Array.from({ length: 3 }, () => temporaryDirectory());
+const kafka = await exclusiveKafka();
+const type = (n: number) => TYPES[n % TYPES.length] as string;
+
+test('many small items, a slow service: intake pauses and goes on, a quiet partition is not starved, memory stays bounded', async (t) => {
+  const load = await Load.start(kafka, directories[0] as string, {
+    partitions: PARTITIONS,
+    budget: BUDGET,
+    batch: { maxAge: '5s' },
+    uploadDelay: '250ms',
+  });
+  t.after(() => load.stack.stop());
+  const busy = PARTITIONS - 1;
+  await load.produce(
+    Array.from(
+      { length: 128_000 },
+      (_, n): Event => ({ partition: n % busy, type: type(n), content: 'x'.repeat(10 + (n % 90)) }),
+    ),
+  );
+  const paused = () => load.gauge('shards_paused', { reason: 'memory' });
+  await eventually('intake waits for memory', async () => (await paused()) > 0, { deadlineMs: 60_000 });
+  await load.produce([{ partition: busy, type: 'quiet', content: 'Is anybody there?' }]);
+  await eventually(
+    'the quiet item is submitted',
+    async () => (await sandboxBatches(load.stack)).batches.some((batch) => batch.type === 'quiet'),
+    { deadlineMs: 120_000, everyMs: 100 },
+  );
+  const open = load.produced - (await load.gauge('decisions_total'));
+  await load.decided();
+  await eventually('nobody waits for memory any more', async () => (await paused()) === 0);
+  t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB; the quiet item went before ${open} others`);
+  assert.ok(load.peakMiB() < ceiling(BUDGET), `${load.peakMiB()} MiB`);
+  assert.ok(ceiling(BUDGET) < 300);
+  assert.ok(open > 10_000, `only ${open} others were open when the quiet item was submitted`);
+  assert.deepEqual(await load.judge(), { missing: 0, twice: 0 });
+});
+
+test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async (t) => {
+  const load = await Load.start(kafka, directories[1] as string, {
+    partitions: PARTITIONS,
+    budget: BUDGET,
+    batch: { maxAge: '20s' },
+    uploadDelay: '250ms',
+  });
+  t.after(() => load.stack.stop());
+  // One character beyond Latin-1 makes the whole text take two bytes for each character.
+  const large = `\u{1F642}${'line, "quoted"\n'.repeat(140_000)}`;
+  await load.produce(
+    (function* () {
+      for (let n = 0; n < 2_048; n++) {
+        yield { partition: n % PARTITIONS, type: type(n >> 6), content: 'z'.repeat(10 + (n % 1_000)) };
+        if (n % 32 === 0) yield { partition: (n >> 5) % PARTITIONS, type: type(n >> 5), content: `${n} ${large}` };
+      }
+    })(),
+  );
+  await load.decided();
+  t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB`);
+  assert.ok(load.peakMiB() < ceilingOfLargeItems(BUDGET), `${load.peakMiB()} MiB`);
+  assert.deepEqual(await load.judge(), { missing: 0, twice: 0 });
+});
+
+test('batches of 100,000 rows go up and come down: one of short rows, one of 60 MiB', async (t) => {
+  const budget = 256;
+  const load = await Load.start(kafka, directories[2] as string, {
+    partitions: 2,
+    budget,
+    batch: { maxRows: 100_000, maxBytes: '64MiB', maxAge: '10m' },
+    uploadDelay: '250ms',
+  });
+  t.after(() => load.stack.stop());
+  for (const [partition, bytes] of [100, 590].entries()) {
+    await load.produce(
+      Array.from({ length: 100_000 }, (_, n): Event => ({ partition, type: 'post', content: `${n} `.padEnd(bytes, 'r') })),
+    );
+    await load.decided();
+  }
+  const { batches } = await sandboxBatches(load.stack);
+  t.diagnostic(`peak ${Math.round(load.peakMiB())} MiB`);
+  assert.deepEqual(
+    batches.map(({ rows }) => rows),
+    [100_000, 100_000],
+  );
+  assert.ok(load.peakMiB() < ceiling(budget), `${load.peakMiB()} MiB`);
+  assert.deepEqual(await load.judge(), { missing: 0, twice: 0 });
+});
