@@ -336,6 +336,23 @@ function leaveSilentConnections(): void {
   };
 }
 
+/**
+ * Mend 12: a connection that is closing still takes requests (src/network/connectionStatus.js counts it as connected). One that
+ * came in the moment between the last answer and the close lost its clock with the connection (src/network/requestQueue/index.js
+ * destroy), was never answered, and hung for ever, and with it a join. Now it is given up, and the retry connects anew.
+ */
+function giveUpWhatIsClosed(): void {
+  const { prototype } = internal<{ prototype: RequestQueue }>('network/requestQueue/index.js');
+  const { KafkaJSConnectionClosedError } = internal<{ KafkaJSConnectionClosedError: new (message: string, at: object) => Error }>(
+    'errors.js',
+  );
+  const { destroy } = prototype;
+  prototype.destroy = function (this: RequestQueue): void {
+    destroy.call(this);
+    if (this.inflight.size > 0) this.rejectAll(new KafkaJSConnectionClosedError('Closed connection', {}));
+  };
+}
+
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
@@ -348,6 +365,7 @@ wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
 leaveSilentConnections();
+giveUpWhatIsClosed();
 
 const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

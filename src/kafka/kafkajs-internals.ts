@@ -52,6 +52,9 @@ export interface RequestQueue {
   pending: unknown[];
   throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
+  readonly inflight: ReadonlyMap<number, unknown>;
+  rejectAll(error: Error): void;
+  destroy(): void;
   checkPendingRequests(): void;
 }
 
