@@ -10,7 +10,7 @@ import { addTo, type Coverage, coverageOf } from './coverage.ts';
 import { clusterFaults, serviceFaults } from './faults.ts';
 import { Judge } from './judge.ts';
 import { Obligations } from './obligations.ts';
-import { assertAtRest, assertNoTimers } from './rest.ts';
+import { assertAtRest, assertNothingLeft } from './rest.ts';
 import { kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { Strikes } from './strikes.ts';
 import { type Rule, Violation } from './violation.ts';
@@ -19,10 +19,15 @@ import { type Rule, Violation } from './violation.ts';
 const SETTLES_MS = 1_800_000;
 /** For gauges to be reported, positions to be committed, and uploads of lost shards to be given up. */
 const REST_MS = 25_000;
+/** For transactions that were left open to time out. */
+const ENDING_MS = 35_000;
 const STEP_MS = 1_000;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
+  /** What a client waits for between the sends of a transaction and its commit. */
   readonly beforeCommit?: (world: World) => Promise<void>;
+  /** The engine is told of this order, whatever the history promises. */
+  readonly order?: 'completion';
 };
 
 export interface PlayOptions {
@@ -58,11 +63,14 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     addTo(faults, { [kindOf(struck)]: 1 });
     note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
   });
-  const obligations = new Obligations(TOPICS, ['decisions', 'dead'], (reason) => isExplained(reason, shape, strikes.struck));
+  const obligations = new Obligations(TOPICS, ['decisions', 'dead'], {
+    mayBe: (reason) => isExplained(reason, shape, strikes.struck),
+    ordered: shape.ordered,
+  });
   const judge = new Judge(obligations, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
-    ...settingsOf(script),
+    ...settingsOf({ ...script, shape: { ...shape, ordered: shape.ordered && options.weakened?.order === undefined } }),
     hooks: {
       ...clusterFaults(strikes, seed, shape, theWorld),
       ...judge.hooks(theWorld),
@@ -156,9 +164,9 @@ async function peace({ world, cast, obligations, note }: Stage, judge: Judge): P
   cast.keep();
   assertAtRest(world, cast);
   for (const instance of cast.running) cast.stop(instance);
-  await world.clock.advance(REST_MS);
+  await world.clock.advance(ENDING_MS);
   judge.check();
-  assertNoTimers(world, cast);
+  assertNothingLeft(world, cast);
   judge.checkSilence(world);
   return settledMs;
 }

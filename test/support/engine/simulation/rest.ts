@@ -9,13 +9,12 @@ const IDLE = ['balance_items', 'items_in_flight', 'items_buffered', 'consumer_la
 /** @throws Violation that says what is still held, and by whom */
 export function assertAtRest(world: World, cast: Cast): void {
   const held = cast.running.flatMap((instance) => (cast.hangs(instance) ? [] : heldBy(instance, cast)));
-  const { cluster, transactions } = world.kafka;
+  const { cluster } = world.kafka;
   for (let partition = 0; partition < cluster.partitions(TOPICS.source); partition++) {
     const { end } = cluster.log(TOPICS.source, partition);
     const { offset } = world.committed(partition);
     if (offset !== end) held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
   }
-  for (const id of transactions.openTransactions()) held.push(`an open transaction of ${id}`);
   // By the logs, after all compaction: what a restart would find.
   for (const { record } of world.liveJobs()) held.push(`live job ${record.id}`);
   if (held.length > 0) throw new Violation('rest', held.join('; '));
@@ -33,8 +32,10 @@ function heldBy(instance: Instance, cast: Cast): string[] {
   return held.map((one) => `${process.name} keeps ${one}`);
 }
 
-/** @throws Violation when a stopped instance left a timer behind */
-export function assertNoTimers({ instances }: World, cast: Cast): void {
+/** @throws Violation when stopped instances left a timer or a transaction behind */
+export function assertNothingLeft({ instances, kafka }: World, cast: Cast): void {
+  const [open] = kafka.transactions.openTransactions();
+  if (open !== undefined) throw new Violation('rest', `a transaction of ${open} stays open`);
   const ended = instances.filter((instance) => !cast.hangs(instance));
   const left = ended.filter(({ process }) => process.state !== 'killed' && process.timers > 0);
   if (left.length > 0)

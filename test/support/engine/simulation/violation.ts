@@ -9,6 +9,8 @@ export type Rule =
   | 'I6'
   /** A dead letter whose reason nothing explains. */
   | 'reason'
+  /** Decisions in another order than promised. */
+  | 'order'
   /** Faults have stopped, and still something is not settled. */
   | 'settles'
   /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */
