@@ -25,7 +25,8 @@ describe('the command line as a process', TIMEOUT, () => {
     const { code, out, err } = await runCliProcess(['--help']);
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
-    for (const command of ['run', 'check', 'sandbox']) assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
+    for (const command of ['run', 'check', 'journal', 'explain', 'audit', 'dead-letters', 'sandbox'])
+      assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
     assert.match(out, /npm run demo/);
     for (const [name, meaning] of Object.entries(EXIT_MEANINGS))
       assert.match(out, new RegExp(`^ {2}${EXIT[name as keyof typeof EXIT]} +${meaning}`, 'm'));
@@ -35,6 +36,10 @@ describe('the command line as a process', TIMEOUT, () => {
     for (const [command, options] of [
       ['run', ['--config']],
       ['check', ['--config', '--quiet']],
+      ['journal', ['--config', '--pipeline', '--json', '--no-service']],
+      ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
+      ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],
+      ['dead-letters', ['list', 'replay']],
       ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
     ] as const) {
       const { code, out } = await runCliProcess([command, '--help']);
