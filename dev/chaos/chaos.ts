@@ -25,6 +25,8 @@ export interface ChaosOptions {
 }
 
 const REPLICAS = 2;
+/** Until gauges show that all is settled, ms. */
+const GAUGES_MS = 10_000;
 
 /** @throws when the world cannot be started, or the signal's reason. What the connector does wrong is in the report. */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
@@ -76,11 +78,14 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   const drainMs = performance.now() - drainStartMs;
   signal.throwIfAborted();
 
-  await fleet.lookAtAll().catch((error: Error) => violations.push(`metrics at the end: ${error.message}`));
-  for (const { name, ended, counters } of fleet.lives) {
-    if (ended === 'running' && counters?.inFlight !== 0)
-      violations.push(`${name} has ${counters?.inFlight} items in flight at the end`);
-  }
+  // Gauges are a second old at most; counters are not.
+  const idle = async () => {
+    await fleet.lookAtAll();
+    return fleet.lives.every(({ ended, counters }) => ended !== 'running' || counters?.inFlight === 0);
+  };
+  await eventually('no replica has items in flight', idle, { deadlineMs: GAUGES_MS, everyMs: 250 }).catch((error: Error) =>
+    violations.push(`at the end: ${error.message}`),
+  );
   // An orderly end, so that nothing more can come after the last look.
   await Promise.all([...fleet.running].map((replica) => fleet.stop(replica)));
   await world.quiet();
