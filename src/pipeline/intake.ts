@@ -3,12 +3,11 @@
  * what cannot be decoded to the dead letters (DESIGN 3 'Intake').
  */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
-import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
-import type { Poison, SourceRecord } from '../core/record.ts';
 import { RefusedError } from './errors.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+import { deadLetterUndecodable, type Undecodable } from './undecodable.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
@@ -155,7 +154,7 @@ export class Intake {
         const poison = await this.#takeInTurn(batch);
         signal.throwIfAborted();
         this.#schedule();
-        await this.#deadLetters(poison);
+        await deadLetterUndecodable(this.#shard, poison);
         if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
         this.#flow();
       }
@@ -165,7 +164,7 @@ export class Intake {
   }
 
   /** @returns the records that cannot be decoded. */
-  async #takeInTurn(batch: FetchedBatch): Promise<{ record: SourceRecord; poison: Poison }[]> {
+  async #takeInTurn(batch: FetchedBatch): Promise<Undecodable[]> {
     const { context, signal } = this.#shard;
     const { budget } = context;
     let letNextIn: (() => void) | undefined;
@@ -191,12 +190,12 @@ export class Intake {
     }
   }
 
-  #take(batch: FetchedBatch): { record: SourceRecord; poison: Poison }[] {
+  #take(batch: FetchedBatch): Undecodable[] {
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(batch.partition);
     const { kind, budget } = context;
     const nowMs = context.clock.now();
-    const poison: { record: SourceRecord; poison: Poison }[] = [];
+    const poison: Undecodable[] = [];
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = partition.position;
@@ -229,26 +228,6 @@ export class Intake {
     context.ledger.consumed(consumed);
     for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
     return poison;
-  }
-
-  async #deadLetters(poison: readonly { record: SourceRecord; poison: Poison }[]): Promise<void> {
-    const { context, state, chunk } = this.#shard;
-    const letter = ({ record, poison: why }: { record: SourceRecord; poison: Poison }) => {
-      const { partition, offset, timestampMs } = record;
-      const about: DeadLetterContext = {
-        topic: context.options.source.topic,
-        stage: 'decode',
-        replay: state.partition(partition).replay,
-        maxValueBytes: context.topics.maxDeadLetterBytes,
-      };
-      // Key and headers alone may be more than the topic takes: then the coordinates must do.
-      const make = chunk.isOversized(record) ? deadLetterOf : deadLetter;
-      return { partition, offset, timestampMs, reason: why.reason, record: make(record, why, about) };
-    };
-    await chunk.inChunks(poison, letter, async (letters) => {
-      await this.#shard.deadLetter(letters);
-      for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
-    });
   }
 
   #seal(sealed: SealedItems): void {

@@ -1,0 +1,118 @@
+/** A hung broker and a hung service, seen from outside: what the probes, the gauges and the log say, and that it all ends by itself. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { eventually } from '../../support/eventually.ts';
+import { exclusiveKafka } from '../../support/kafka.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack.ts';
+import { liveJobs, setFaults } from '../../support/stack-control.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+
+const PARTITIONS = 2;
+/** After the last fault everything is decided within this time, on a machine that does other things too. */
+const DRAIN_MS = 90_000;
+const SEEN_MS = 60_000;
+
+const directories = Array.from({ length: 2 }, () => temporaryDirectory());
+const kafka = await exclusiveKafka();
+
+async function begin(directory: string): Promise<{ stack: Stack; replica: Replica; terminal: TerminalRecords }> {
+  const stack = await startStack(kafka, directory, {
+    partitions: PARTITIONS,
+    pipeline: {
+      batch: { maxRows: 5, maxAge: '1s' },
+      review: { poll: { initial: '200ms', max: '1s' } },
+      kafka: { sessionTimeout: '6s', heartbeat: '500ms' },
+    },
+    config: { log: { level: 'debug' }, service: { timeouts: { headers: '15s' } } },
+    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+  });
+  after(() => stack.stop());
+  return { stack, replica: await stack.startReplica(), terminal: new TerminalRecords(kafka, stack) };
+}
+
+const write = (stack: Stack, count: number) =>
+  kafka.write(
+    stack.topics.source,
+    Array.from({ length: count }, (_, n) => ({
+      partition: n % PARTITIONS,
+      value: JSON.stringify({ type: 'post', content: `text ${n}` }),
+    })),
+  );
+
+async function probe(replica: Replica, path: '/livez' | '/readyz'): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`${await replica.url()}${path}`);
+  return { status: answer.status, body: await answer.text() };
+}
+
+/** Resolves when `seen` holds; liveness is asked all the time and must never fail. */
+async function whileAlive(replica: Replica, what: string, seen: () => Promise<boolean>): Promise<void> {
+  let dead: string | undefined;
+  await eventually(
+    what,
+    async () => {
+      const { status, body } = await probe(replica, '/livez');
+      if (status !== 200) dead = body;
+      return dead !== undefined || (await seen());
+    },
+    { deadlineMs: SEEN_MS, everyMs: 200 },
+  );
+  assert.equal(dead, undefined);
+}
+
+const waits = (replica: Replica, reason: string) => replica.metric('shards_paused', { reason });
+
+test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, all is decided once by the same process', async (t) => {
+  const { stack, replica, terminal } = await begin(directories[0] as string);
+  const source = await write(stack, 40);
+  await eventually('work is in flight', () => liveJobs(replica) >= 4, { deadlineMs: SEEN_MS });
+
+  await kafka.cluster.kill(0, 'SIGSTOP');
+  const frozenMs = performance.now();
+  await setFaults(stack, []);
+  await whileAlive(replica, 'a transaction is seen to wait', async () => (await waits(replica, 'kafka')) > 0);
+  await whileAlive(replica, 'it is not ready', async () => (await probe(replica, '/readyz')).status === 503);
+  assert.match((await probe(replica, '/readyz')).body, /the brokers have not answered group \S+ for \d+ s|not a member of group/);
+  await replica.logged('waiting', { where: ({ reason }) => reason === 'kafka' });
+  // Longer than the client's own patience: it gives its requests up, and tries anew.
+  await whileAlive(replica, 'a shard was lost and waits', async () => (await waits(replica, 'membership')) > 0);
+
+  await kafka.cluster.kill(0, 'SIGCONT');
+  const thawedMs = performance.now();
+  await terminal.untilCount(source.length, DRAIN_MS);
+  await eventually('it is ready again', async () => (await probe(replica, '/readyz')).status === 200, { deadlineMs: SEEN_MS });
+  t.diagnostic(`frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`);
+  await terminal.refresh();
+  terminal.assertOnceEach(source);
+  assert.equal(replica.process.exit, undefined);
+});
+
+test('the service frozen: alive and ready, waiting for the service; thawed, all is decided once by the same process', async (t) => {
+  const { stack, replica, terminal } = await begin(directories[1] as string);
+  const first = await write(stack, 20);
+  await eventually('work is in flight', () => liveJobs(replica) >= 2, { deadlineMs: SEEN_MS });
+  await setFaults(stack, []);
+
+  stack.sandbox.kill('SIGSTOP');
+  const frozenMs = performance.now();
+  const second = await write(stack, 20);
+  await whileAlive(
+    replica,
+    'the service is seen to be waited for',
+    async () => (await waits(replica, 'service_unavailable')) > 0,
+  );
+  await replica.logged('waiting', { where: ({ reason }) => reason === 'service_unavailable' });
+  // Until requests were given up and made again.
+  await whileAlive(replica, 'requests are repeated', async () => (await replica.metric('http_retries_total')) > 0);
+  assert.equal((await probe(replica, '/readyz')).status, 200);
+  assert.equal(await waits(replica, 'kafka'), 0);
+
+  stack.sandbox.kill('SIGCONT');
+  const thawedMs = performance.now();
+  const source = [...first, ...second];
+  await terminal.untilCount(source.length, DRAIN_MS);
+  t.diagnostic(`frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`);
+  await terminal.refresh();
+  terminal.assertOnceEach(source);
+  assert.equal(replica.process.exit, undefined);
+});
