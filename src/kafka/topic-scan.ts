@@ -37,7 +37,7 @@ export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
   readonly #admin: KafkaAdmin;
   readonly #logger: Logger;
-  readonly #readers = new Map<string, KafkaSourceReader>();
+  readonly #readers = new Set<KafkaSourceReader>();
   #connection: { readonly client: Client; readonly cluster: Cluster; readonly ready: Promise<void> } | undefined;
 
   constructor(connect: ConnectOptions, admin: KafkaAdmin, logger: Logger) {
@@ -77,12 +77,16 @@ export class KafkaTopicScan implements TopicScan {
     onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    let reader = this.#readers.get(topic);
-    if (reader === undefined) {
-      reader = new KafkaSourceReader(this.#connect, { topic, maxFetchBytes: FETCH_BYTES }, this.#logger);
-      this.#readers.set(topic, reader);
+    if (until <= from) return;
+    // A connection of its own: several partitions are read at a time, and their fetches would wait for one another.
+    const reader = new KafkaSourceReader(this.#connect, { topic, maxFetchBytes: FETCH_BYTES }, this.#logger);
+    this.#readers.add(reader);
+    try {
+      await reader.read({ partition, from, to: until - 1 }, onBatch, signal);
+    } finally {
+      this.#readers.delete(reader);
+      await reader.close();
     }
-    if (until > from) await reader.read({ partition, from, to: until - 1 }, onBatch, signal);
   }
 
   group(id: string): Promise<{ readonly state: string; readonly members: number }> {
@@ -93,7 +97,7 @@ export class KafkaTopicScan implements TopicScan {
     const connection = this.#connection;
     this.#connection = undefined;
     await Promise.all([
-      ...[...this.#readers.values()].map((reader) => reader.close()),
+      ...[...this.#readers].map((reader) => reader.close()),
       connection?.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS),
     ]);
   }
