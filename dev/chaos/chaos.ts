@@ -1,5 +1,6 @@
 /** One run: a world, a schedule of faults, the drain, the verdict, the report. docs/chaos.md describes it. */
 import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '../../test/support/eventually.ts';
@@ -19,6 +20,8 @@ export interface ChaosOptions {
   readonly rate: number;
   /** The faults to use, of ALL_KINDS; default all. */
   readonly kinds?: readonly string[];
+  /** A folder for the replicas' logs, written when the run ends, however it does. */
+  readonly logs?: string | undefined;
   /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
@@ -39,10 +42,18 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
       options.signal.throwIfAborted();
       throw error;
     } finally {
+      if (options.logs !== undefined) writeLogs(options.logs, world);
       await world.stop();
     }
   } finally {
     await directory.remove();
+  }
+}
+
+function writeLogs(folder: string, { stack }: World): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [index, { lines }] of stack.replicas.entries()) {
+    writeFileSync(path.join(folder, `chaos-${index + 1}.log`), lines.map((line) => `${line}\n`).join(''));
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Chaos by hand (docs/chaos.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--rate N] [--report FILE]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--rate N] [--report FILE] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -18,6 +18,7 @@ usage: npm run chaos -- [options]
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
   --rate N        records a second (default 120)
   --report FILE   writes the report as JSON
+  --logs DIR      writes the replicas' logs when the run ends
   --help          this
 
 Exit code: 0 when the promise was kept and every fault hit work in flight, 1 when not, 2 for wrong options, 130 when interrupted.
@@ -34,6 +35,7 @@ function readOptions(): Options | 'help' | Error {
         brokers: { type: 'string', default: '1' },
         rate: { type: 'string', default: '120' },
         report: { type: 'string' },
+        logs: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -44,7 +46,7 @@ function readOptions(): Options | 'help' | Error {
     if (!Number.isSafeInteger(seed) || seed < 0) return new Error('--seed takes a whole number from 0');
     if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
     if (!(rate >= 1)) return new Error('--rate takes a number from 1');
-    return { minutes, seed, brokers, rate, report: values.report };
+    return { minutes, seed, brokers, rate, report: values.report, logs: values.logs };
   } catch (error) {
     return error as Error;
   }
