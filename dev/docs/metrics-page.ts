@@ -41,7 +41,8 @@ ${table(['Name', 'Upper bounds'], buckets)}
 | \`content_review_balance_items != 0\` for 5 minutes | Items are not accounted for. |
 | \`increase(content_review_unread_records_lost_total[1h]) > 0\` | Retention removed records before they were read. |
 | \`time() - content_review_oldest_unsettled_timestamp_seconds\` above the longest review you accept | Something does not get settled. |
-| \`content_review_shards_paused > 0\` for 15 minutes | Intake stands still; the label \`reason\` says why. |
+| \`max_over_time(content_review_shards_paused[5m]) > 0\` for 15 minutes | Something waits; the label \`reason\` says why ([operations.md](operations.md)). |
+| \`increase(content_review_log_lines_dropped_total[15m]) > 0\` | Nobody reads the log fast enough. |
 | \`rate(content_review_dead_lettered_total[15m])\` above its usual level | A producer sends what cannot be reviewed. |
 
 \`/livez\` answers 503 only for a stuck loop: a broker or a service that is down never makes the platform restart the connector.
