@@ -184,7 +184,8 @@ function poison(reason: PoisonReason, message: string): Decoded {
 
 function errorOf(fault: Fault, operation: Operation): ServiceError {
   const failure = fault.failure ?? 'unavailable';
-  return new ServiceError(failure, `scripted ${failure}`, { operation, retryAfterMs: fault.retryAfterMs });
+  const status = failure === 'rejected' ? 400 : undefined;
+  return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs: fault.retryAfterMs });
 }
 
 function toResultRow(line: ResultLine): ResultRow | MalformedRow {
