@@ -7,13 +7,13 @@ const LINGER_MS = 250;
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
-  const [{ quietKafkajs }, { runCli }, { processIo }] = await Promise.all([
+  const [{ quietKafkajs }, { runCli }, { processOutlet }] = await Promise.all([
     import('./quiet-kafkajs.ts'),
     import('./program.ts'),
     import('./io.ts'),
   ]);
   quietKafkajs();
-  process.exitCode = await runCli(process.argv.slice(2), processIo);
+  process.exitCode = await runCli(process.argv.slice(2), processOutlet);
   setTimeout(() => process.exit(), LINGER_MS).unref();
 } else {
   process.stderr.write(problem);

@@ -10,21 +10,55 @@ import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
-import type { Io } from './io.ts';
+import type { Io, Outlet } from './io.ts';
 
 const MAX_CAUSES = 5;
 
 /** Runs the command line `args` (without node and script). Resolves to the exit code; never throws. */
-export async function runCli(args: readonly string[], io: Io): Promise<number> {
+export async function runCli(args: readonly string[], outlet: Outlet): Promise<number> {
   let code: number = EXIT.ok;
   const finish = (ended: number) => {
     code = ended;
   };
+  const speech = new Speech(outlet);
   try {
-    await createProgram(io, finish).parseAsync(args, { from: 'user' });
-    return code;
+    await createProgram(speech, finish).parseAsync(args, { from: 'user' });
   } catch (error) {
-    return exitCodeOf(error, io);
+    code = exitCodeOf(error, speech);
+  }
+  return (await speech.heard()) ? code : EXIT.failure;
+}
+
+/** Whoever says something need not wait for its reader: the end of the command does. */
+class Speech implements Io {
+  readonly env: Io['env'];
+  readonly #outlet: Outlet;
+  #said: Promise<boolean> = Promise.resolve(true);
+
+  constructor(outlet: Outlet) {
+    this.env = outlet.env;
+    this.#outlet = outlet;
+  }
+
+  out(text: string): void {
+    this.#after(this.#outlet.out(text));
+  }
+
+  err(text: string): void {
+    this.#after(this.#outlet.err(text));
+  }
+
+  /** Resolves when everything said has left the process: to false when it could not be written, on a full disk for one. */
+  heard(): Promise<boolean> {
+    return this.#said;
+  }
+
+  #after(said: void | Promise<void>): void {
+    const before = this.#said;
+    this.#said = Promise.resolve(said).then(
+      () => before,
+      () => false,
+    );
   }
 }
 
