@@ -5,12 +5,12 @@
  * After the group was reset, records from the reset's offset on are owed again, as a new generation; those that a live job
  * still names stay owed as they were (DESIGN 3 'Claim').
  */
-import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
 import type { CoordinateSet, JobRecord } from '../../../../src/core/job.ts';
 import { type PartitionProgress, readJournalRecord } from '../../../../src/core/journal-records.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelineTopics } from '../../memory/client.ts';
 import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';
+import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
 
 interface Owed {
@@ -190,17 +190,21 @@ export class Obligations {
 
   #reset(partition: number, state: Partition, next: PartitionProgress, before: number): void {
     const live = new Set([...state.records.values()].filter(({ jobs }) => jobs.size > 0).map(({ offset }) => offset));
-    const asked = state.resets.findLast((offset) => {
-      let at = Math.max(offset, state.logStart);
+    const watermarkOf = (offset: number) => {
+      let at = offset;
       while (live.has(at)) at++;
-      // Beyond the end of the log a reset goes to the end.
-      return at === next.watermark || offset > next.watermark;
-    });
+      return at;
+    };
+    // Records may have been removed since the owner looked. Beyond the end of the log a reset goes to the end.
+    const asked = state.resets.findLast(
+      (offset) =>
+        offset > next.watermark || [offset, Math.max(offset, state.logStart)].some((at) => watermarkOf(at) === next.watermark),
+    );
     if (asked === undefined || next.replay !== before + 1)
       throw new Violation('I1', `partition ${partition} was reset to ${next.watermark}, which nobody asked for`);
     this.resets++;
     state.resets = [];
-    const from = Math.min(Math.max(asked, state.logStart), next.watermark);
+    const from = Math.min(asked, next.watermark);
     for (const owed of state.records.values()) {
       if (owed.jobs.size > 0) continue;
       if (owed.offset < from) {
@@ -209,7 +213,7 @@ export class Obligations {
       }
       owed.generation = next.replay;
       owed.settled = false;
-      owed.excuse = undefined;
+      owed.excuse = owed.offset < state.logStart ? 'removed' : undefined;
     }
   }
 
@@ -277,22 +281,4 @@ export class Obligations {
     }
     return state;
   }
-}
-
-/** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
-function settledBy({ headers = {}, value }: OutgoingRecord): {
-  partition: number;
-  offset: number;
-  generation: number;
-  reason?: string;
-} {
-  const header = (name: string) => String(headers[name]);
-  if (headers[DEAD_LETTER_HEADERS.partition] !== undefined) {
-    const generation = Number(/#(\d+)$/.exec(header(DEAD_LETTER_HEADERS.eventId))?.[1] ?? 0);
-    const partition = Number(header(DEAD_LETTER_HEADERS.partition));
-    const reason = header(DEAD_LETTER_HEADERS.reason);
-    return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation, reason };
-  }
-  const { partition, offset, replay = 0 } = JSON.parse(String(value)) as { partition: number; offset: number; replay?: number };
-  return { partition, offset, generation: replay };
 }

@@ -1,0 +1,21 @@
+/** What a terminal record says of itself. */
+import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
+import type { OutgoingRecord } from '../../../../src/core/record.ts';
+
+/** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
+export function settledBy({ headers = {}, value }: OutgoingRecord): {
+  partition: number;
+  offset: number;
+  generation: number;
+  reason?: string;
+} {
+  const header = (name: string) => String(headers[name]);
+  if (headers[DEAD_LETTER_HEADERS.partition] !== undefined) {
+    const generation = Number(/#(\d+)$/.exec(header(DEAD_LETTER_HEADERS.eventId))?.[1] ?? 0);
+    const partition = Number(header(DEAD_LETTER_HEADERS.partition));
+    const reason = header(DEAD_LETTER_HEADERS.reason);
+    return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation, reason };
+  }
+  const { partition, offset, replay = 0 } = JSON.parse(String(value)) as { partition: number; offset: number; replay?: number };
+  return { partition, offset, generation: replay };
+}
