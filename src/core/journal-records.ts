@@ -5,7 +5,7 @@
  * |-----------------|----------------------------------------------------------------|
  * | `meta`          | group, source topic, number of shards, kind, format            |
  * | `owner`         | instance, claim id, time: the replay barrier, and the probe    |
- * | `progress/<p>`  | seq; watermark W, claimed offsets ≥ W, replay count, last seen |
+ * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, last seen, start    |
  * | `job/<id>`      | JobRecord                                                      |
  * | `job/<id>/left` | offsets still to be settled                                    |
  *
@@ -45,6 +45,8 @@ export interface PartitionProgress {
   readonly read: number;
   /** The newest claimed record, to notice that the topic was made anew. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
+  /** The first offset that the pipeline answers for. Absent in records of versions that did not write it. */
+  readonly start?: number;
 }
 
 export type JournalEntry =
@@ -125,6 +127,7 @@ export function readJournalRecord(key: string, value: string | null): JournalEnt
 
 function readProgress(fields: Fields): PartitionProgress {
   const last = fields.raw('last');
+  const start = fields.raw('start') === undefined ? {} : { start: fields.count('start') };
   return {
     seq: fields.count('seq'),
     watermark: fields.count('watermark'),
@@ -132,6 +135,7 @@ function readProgress(fields: Fields): PartitionProgress {
     replay: fields.count('replay'),
     read: fields.count('read'),
     last: last === null ? null : new Fields(`${fields.key}.last`, last).lastSeen(),
+    ...start,
   };
 }
 

@@ -20,6 +20,7 @@ export class PartitionState {
   #last: PartitionProgress['last'];
   /** What to expect at `last.offset`, until intake has passed it (a topic made anew shows another timestamp). */
   #expected: PartitionProgress['last'];
+  readonly #start: number | undefined;
   #dirty = false;
   /** `read` as the journal has it. */
   #writtenRead: number;
@@ -33,6 +34,7 @@ export class PartitionState {
     this.#expected = progress.last;
     this.seenBefore = progress.read;
     this.#writtenRead = progress.read;
+    this.#start = progress.start;
     this.position = progress.watermark;
   }
 
@@ -50,7 +52,8 @@ export class PartitionState {
 
   /** A partition that nobody has read yet. */
   static startAt(partition: number, offset: number): PartitionState {
-    return PartitionState.begin(partition, { watermark: offset, claimed: new OffsetSet(), replay: 0, read: offset, last: null });
+    const nothing = { claimed: new OffsetSet(), replay: 0, last: null };
+    return PartitionState.begin(partition, { watermark: offset, read: offset, start: offset, ...nothing });
   }
 
   get watermark(): number {
@@ -141,6 +144,7 @@ export class PartitionState {
       replay: this.replay,
       read: this.#writtenRead,
       last: this.#last,
+      ...(this.#start === undefined ? {} : { start: this.#start }),
     };
   }
 
@@ -155,7 +159,8 @@ const MAX_PEEK = 10_000;
 
 /**
  * Progress after an operator reset the group to `offset` (as `keeps-live-jobs` in the protocol's model): everything below
- * is skipped, everything from there on is reviewed again, except what live jobs still name.
+ * is skipped, everything from there on is reviewed again, except what live jobs still name. The pipeline answers for what is
+ * reviewed again, and for what it answered for before.
  * @returns the new progress and how many records were skipped unread (at most: gaps count too).
  */
 export function resetProgress(
@@ -173,8 +178,16 @@ export function resetProgress(
     skipped += next - missing;
     from = next;
   }
+  const start = previous.start === undefined ? {} : { start: Math.min(previous.start, offset) };
   return {
-    progress: { watermark: claimed.firstMissing(offset), claimed, replay: previous.replay + 1, read: offset, last: null },
+    progress: {
+      watermark: claimed.firstMissing(offset),
+      claimed,
+      replay: previous.replay + 1,
+      read: offset,
+      last: null,
+      ...start,
+    },
     skipped,
   };
 }

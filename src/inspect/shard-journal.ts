@@ -100,8 +100,9 @@ export class ProgressHistory {
   fold(partition: number, progress: PartitionProgress): void {
     const before = this.#last.get(partition);
     this.#last.set(partition, progress);
-    // Nothing was ever claimed: no record between the start and W.
-    if (progress.last === null && progress.replay === 0) this.#starts.set(partition, progress.watermark);
+    if (progress.start !== undefined) this.#starts.set(partition, progress.start);
+    // Of a version that did not write it. Nothing was ever claimed: no record between the start and W.
+    else if (progress.last === null && progress.replay === 0) this.#starts.set(partition, progress.watermark);
     const resets = progress.replay - (before?.replay ?? 0);
     if (resets === 1 && before !== undefined && progress.last === null) this.#passOver(partition, before, progress.watermark);
     else if (resets > 0) this.#forgottenResets.add(partition);

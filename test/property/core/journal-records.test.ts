@@ -33,8 +33,9 @@ const progress = fc.record(
     replay: count,
     read: count,
     last: fc.option(fc.record({ offset: count, timestampMs: fc.maxSafeInteger() }, plainly)),
+    start: count,
   },
-  plainly,
+  { ...plainly, requiredKeys: ['seq', 'watermark', 'claimed', 'replay', 'read', 'last'] },
 );
 const sources = fc.array(
   fc.record({ partition: fc.nat(), replay: fc.nat(), offsets: offsets.map((some) => OffsetSet.of(some).encode()) }, plainly),
@@ -114,6 +115,7 @@ test('whatever stands in a record, reading it gives an entry or a JournalFormatE
     'left',
     'sources',
     'last',
+    'start',
     'claimed',
     'seq',
     'group',
@@ -198,6 +200,7 @@ test('broken parts inside lists are refused too', () => {
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
     /"progress\/3" holds a broken offset set/,
   );
+  assert.throws(() => readJournalRecord('progress/3', progressOf({ start: null })), /"progress\/3" has no valid field "start"/);
   assert.equal(readJournalRecord('progress/3', progressOf({})).entry, 'progress');
 });
 

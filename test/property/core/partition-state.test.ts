@@ -140,6 +140,7 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
       }
 
       function agrees(progress: PartitionProgress): void {
+        assert.equal(progress.start, START);
         assert.equal(progress.watermark, model.watermark);
         assert.equal(state.watermark, model.watermark);
         for (const offset of model.claimed) assert.equal(progress.claimed.has(offset), offset > model.watermark);
@@ -253,6 +254,12 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
         assert.equal(result.skipped, skipped);
         assert.equal(result.progress.replay, replay + 1);
         assert.equal(result.progress.last, null);
+        assert.equal('start' in result.progress, false, 'where the pipeline began was never written');
+        const known = resetProgress({ ...before, start: watermark }, offset, live).progress;
+        for (let one = 0; one < 100; one++) {
+          const answersFor = one >= watermark || one >= offset;
+          assert.equal(one >= (known.start ?? 0), answersFor, `offset ${one}`);
+        }
         assert.ok(after.position >= offset && !after.isClaimed(after.position));
         assert.deepEqual([...before.claimed], [...OffsetSet.of(claimedAbove)], 'the journal’s own record is left as it was');
       },

@@ -17,7 +17,13 @@ function historyOf(...all: PartitionProgress[]): ProgressHistory {
   return history;
 }
 
-test('the start is where nothing was claimed yet; later records alone do not tell it', () => {
+test('the start is what the newest record says', () => {
+  const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
+  assert.equal(historyOf(start(5, progress(9))).startOf(3), 5);
+  assert.equal(historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).startOf(3), 2);
+});
+
+test('where no record says it, the start is where nothing was claimed yet; later records alone do not tell it', () => {
   assert.equal(historyOf(progress(5, { last: null }), progress(9)).startOf(3), 5);
   assert.equal(historyOf(progress(9)).startOf(3), undefined);
   assert.equal(historyOf(progress(5, { last: null, replay: 1 })).startOf(3), undefined);
