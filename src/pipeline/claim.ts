@@ -12,6 +12,7 @@ import { isOwnCommit, ShardState } from '../core/shard-state.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError } from './errors.ts';
 import type { JournalReplay } from './journal-replay.ts';
+import { rangesBehind } from './source-log.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
 export interface ClaimRequest {
@@ -86,10 +87,13 @@ async function startPositions(
   state: JournalState,
   signal: AbortSignal,
 ): Promise<Map<number, PartitionState>> {
-  const { admin, options } = context;
   const { partitions } = request;
   const committed = await confirmedOffsets(context, partitions, signal);
-  const ranges = await admin.ranges(options.source.topic, partitions);
+  const read = partitions.map((partition) => {
+    const { watermark = 0 } = state.progress.get(partition) ?? {};
+    return [partition, Math.max(watermark, committed.get(partition)?.offset ?? 0)] as const;
+  });
+  const ranges = await rangesBehind(context, new Map(read), signal);
   const starts = new Map<number, PartitionState>();
   for (const partition of partitions) {
     const range = ranges.get(partition);

@@ -7,6 +7,7 @@ import type { FetchedBatch } from '../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+import { rangesBehind } from './source-log.ts';
 import { deadLetterUndecodable, type Undecodable } from './undecodable.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
@@ -114,7 +115,8 @@ export class Intake {
     this.#shard.spawn('range', async () => {
       try {
         const { context, state, signal, logger, labels } = this.#shard;
-        const ranges = await this.#shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, [partition]));
+        const read = new Map([[partition, this.#expected.get(partition) as number]]);
+        const ranges = await this.#shard.saysWhy('kafka', rangesBehind(context, read, signal));
         const range = ranges.get(partition);
         signal.throwIfAborted();
         const expected = this.#expected.get(partition) as number;

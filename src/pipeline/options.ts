@@ -57,7 +57,7 @@ export interface PipelineOptions {
     readonly probeIntervalMs: number;
     /** Running uploads may end within this time after the shard was lost. */
     readonly uploadDrainMs: number;
-    /** A group offset that is not ours is read again after this time before it counts as a reset. */
+    /** A group offset that is not ours is read again after this time before it counts as a reset, and so is an end of the source log that lies behind what was read. */
     readonly resetConfirmMs: number;
   };
   /** Uploads at a time, status requests at a time, downloads at a time: over the whole pipeline. */

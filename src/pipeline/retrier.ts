@@ -5,11 +5,11 @@
 import { CoordinateList } from '../core/coordinate-list.ts';
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { decide, type FailureAction, type JobFailure, jobRule } from '../core/failure-policy.ts';
-import type { CoordinateSet, LiveJob } from '../core/job.ts';
-import { OffsetSet } from '../core/offset-set.ts';
+import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { deadLetterFromSource } from './source-letters.ts';
+import { readAgain } from './source-log.ts';
 import type { Submission } from './submitter.ts';
 
 interface Retry {
@@ -129,7 +129,7 @@ export class Retrier {
       };
     };
     try {
-      await this.#shard.saysWhy('kafka', this.#read(retries));
+      await this.#read(retries);
       for (const retry of retries) {
         await this.#settleUnreadable(retry);
         if (retry.items.length === 0) continue;
@@ -161,30 +161,10 @@ export class Retrier {
   }
 
   async #read(retries: readonly Retry[]): Promise<void> {
-    const { context, signal } = this.#shard;
-    const byPartition = new Map<number, OffsetSet>();
-    for (const { wanted } of retries) {
-      for (const [partition, offsets] of wanted.entries()) {
-        const all = byPartition.get(partition) ?? new OffsetSet();
-        byPartition.set(partition, all);
-        for (const offset of offsets) all.add(offset);
-      }
-    }
-    const ranges = await context.admin.ranges(context.options.source.topic, [...byPartition.keys()]);
-    for (const [partition, offsets] of byPartition) {
-      const range = ranges.get(partition) ?? { start: 0, end: 0 };
-      const to = Math.min(offsets.max() as number, range.end - 1);
-      const from = Math.max(offsets.min() as number, range.start);
-      if (from <= to) {
-        await context.reader.read(
-          { partition, from, to },
-          (records) => {
-            for (const record of records) if (offsets.has(record.offset)) this.#found(retries, record);
-          },
-          signal,
-        );
-      }
-    }
+    const wanted = CoordinateSet.of(retries.flatMap((retry) => [...retry.wanted]));
+    await readAgain(this.#shard, wanted, (records) => {
+      for (const record of records) this.#found(retries, record);
+    });
     for (const retry of retries) {
       for (const at of retry.wanted) {
         const poison: Poison = {

@@ -1,9 +1,10 @@
 /** Dead letters, by choice, for records that nothing more is tried for (core/failure-table.ts): read again, and passed on as they came. */
 import type { ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
 import { type DeadLetterStage, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
-import type { LiveJob } from '../core/job.ts';
+import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+import { readAgain } from './source-log.ts';
 
 export interface SourceLetters {
   readonly records: CoordinateList;
@@ -19,41 +20,32 @@ export interface SourceLetters {
  * @throws what ends the shard
  */
 export async function deadLetterFromSource(shard: ShardRuntime, letters: SourceLetters): Promise<void> {
-  const { context, signal, inHand } = shard;
-  const { source } = context.options;
+  const { inHand } = shard;
   const { records } = letters;
   if (letters.from === undefined) {
     inHand.sealed -= records.length;
     inHand.poison += records.length;
   }
-  const wanted = Map.groupBy(records, ({ partition }) => partition);
-  const ranges = await shard.saysWhy('kafka', context.admin.ranges(source.topic, [...wanted.keys()]));
-  for (const [partition, all] of wanted) {
-    const left = new Map(all.map((one) => [one.offset, one]));
-    const range = ranges.get(partition) ?? { start: 0, end: 0 };
-    const from = all.reduce((least, { offset }) => Math.min(least, offset), Number.POSITIVE_INFINITY);
-    const to = all.reduce((most, { offset }) => Math.max(most, offset), 0);
-    const within = { partition, from: Math.max(from, range.start), to: Math.min(to, range.end - 1) };
-    const found = async (read: readonly SourceRecord[]) => {
-      const mine = read.filter(({ offset }) => left.has(offset));
-      await publish(shard, letters, left, mine);
-      for (const { offset } of mine) left.delete(offset);
-    };
-    if (within.from <= within.to) await shard.saysWhy('kafka', context.reader.read(within, found, signal));
-    await publish(shard, letters, left, [...left.values()]);
-  }
+  const left = new Map([...records].map((one) => [placeOf(one), one]));
+  await readAgain(shard, CoordinateSet.of(records), async (found) => {
+    await publish(shard, letters, left, found);
+    for (const one of found) left.delete(placeOf(one));
+  });
+  await publish(shard, letters, left, [...left.values()]);
 }
+
+const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 async function publish(
   shard: ShardRuntime,
   { from, poison, stage }: SourceLetters,
-  known: ReadonlyMap<number, ClaimedCoordinate>,
+  known: ReadonlyMap<string, ClaimedCoordinate>,
   records: readonly (SourceRecord | SourceCoordinate)[],
 ): Promise<void> {
   const { context, chunk } = shard;
   const { source, deadLetters } = context.options;
   const letter = (one: SourceRecord | SourceCoordinate) => {
-    const at = known.get(one.offset) as ClaimedCoordinate;
+    const at = known.get(placeOf(one)) as ClaimedCoordinate;
     const about = {
       topic: source.topic,
       stage,

@@ -1,0 +1,54 @@
+/** Questions about the source topic's log, and records that are read from it again. */
+import type { CoordinateSet } from '../core/job.ts';
+import type { PartitionRange } from '../core/ports/kafka.ts';
+import type { SourceRecord } from '../core/record.ts';
+import type { PipelineContext } from './context.ts';
+import { ShardLostError } from './errors.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+/**
+ * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has
+ * just become the leader may for a moment answer with an end that lies behind.
+ * @param read how far each partition was read, at least
+ */
+export async function rangesBehind(
+  { admin, options, clock }: PipelineContext,
+  read: ReadonlyMap<number, number>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, PartitionRange>> {
+  const ask = () => admin.ranges(options.source.topic, [...read.keys()]);
+  const ranges = await ask();
+  if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset))) return ranges;
+  await clock.sleep(options.timing.resetConfirmMs, signal);
+  return ask();
+}
+
+/**
+ * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
+ * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
+ * reader waits for what was there once.
+ * @throws what ends the shard
+ */
+export async function readAgain(
+  shard: ShardRuntime,
+  wanted: CoordinateSet,
+  found: (records: readonly SourceRecord[]) => void | Promise<void>,
+): Promise<void> {
+  const { context, signal } = shard;
+  // `found` may take out of the set what it finds.
+  const spans = wanted.entries().map(([partition, offsets]) => ({
+    partition,
+    from: offsets.min() as number,
+    to: offsets.max() as number,
+    offsets: offsets.clone(),
+  }));
+  const partitions = spans.map(({ partition }) => partition);
+  const ranges = await shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, partitions));
+  for (const { partition, from, to, offsets } of spans) {
+    const start = ranges.get(partition)?.start;
+    if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
+    if (to < start) continue;
+    const mine = (records: readonly SourceRecord[]) => found(records.filter(({ offset }) => offsets.has(offset)));
+    await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
+  }
+}
