@@ -125,34 +125,42 @@ export class Submitter {
     return { body, records };
   }
 
-  /** @returns undefined when the service refuses the type and its gate is closed now; `rejected` when dead letters are due. */
+  /**
+   * Asks once: who has to wait for the service waits at the gate of the type, where no permit is held that others could use.
+   * @returns undefined when the gate is closed now; `rejected` when dead letters are due.
+   */
   async #create(type: string): Promise<CreatedJob | 'rejected' | undefined> {
     const { context, signal } = this.#shard;
-    for (let attempt = 0; ; attempt++) {
-      const startedMs = context.clock.now();
-      try {
-        const created = await this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
-        this.#observe('create', startedMs);
+    const startedMs = context.clock.now();
+    try {
+      const created = await this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
+      this.#observe('create', startedMs);
+      if (!this.#shard.state.hasRemoteId(created.remoteId)) {
         context.gates.accepted(type);
-        if (!this.#shard.state.hasRemoteId(created.remoteId)) return created;
-        this.#shard.logger.error(
-          { remoteId: created.remoteId },
-          'the service gave an id that a live job already has: creating another',
-        );
-        await this.#wait('service_unavailable', attempt);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof ServiceError)) throw error;
-        const reaction = reactionTo('create', error.failure);
-        if (reaction.do === 'reject_type') {
-          if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_TYPE.has(error.status ?? 0)) return 'rejected';
-          context.gates.rejected(type, error.message);
-          return undefined;
-        }
-        this.#shard.logger.warn({ error: error.message, type }, 'could not create a batch; trying again');
-        await this.#wait(reaction.because, attempt, error.retryAfterMs);
+        return created;
       }
+      this.#shard.logger.error(
+        { remoteId: created.remoteId },
+        'the service gave an id that a live job already has: creating another',
+      );
+      this.#later(type, 'service_unavailable');
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      const reaction = reactionTo('create', error.failure);
+      if (reaction.do === 'reject_type') {
+        if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_TYPE.has(error.status ?? 0)) return 'rejected';
+        context.gates.rejected(type, error.message);
+        return undefined;
+      }
+      this.#shard.logger.warn({ error: error.message, type }, 'could not create a batch; trying again');
+      this.#later(type, reaction.because, error.retryAfterMs);
     }
+    return undefined;
+  }
+
+  #later(type: string, reason: WaitReason, floorMs?: number): void {
+    this.#shard.context.gates.unanswered(type, reason, (before) => this.#waitMs(reason, before, floorMs));
   }
 
   /** @returns undefined when another job took the same remote id meanwhile. */
@@ -239,12 +247,16 @@ export class Submitter {
     const { context, signal, shard } = this.#shard;
     const done = context.waits.begin(reason, `shard ${shard}`);
     try {
-      const base =
-        reason === 'unauthorized' ? context.options.review.authPauseMs : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
-      await context.clock.sleep(base / 2 + retryWaitMs(attempt, BACKOFF, context.random, floorMs), signal);
+      await context.clock.sleep(this.#waitMs(reason, attempt, floorMs), signal);
     } finally {
       done();
     }
+  }
+
+  #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {
+    const { options, random } = this.#shard.context;
+    const base = reason === 'unauthorized' ? options.review.authPauseMs : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
+    return base / 2 + retryWaitMs(attempt, BACKOFF, random, floorMs);
   }
 
   #observe(stage: string, startedMs: number): void {

@@ -1,5 +1,6 @@
 /**
- * Holds back the creation of batches of a content type that the service refuses, or that keeps failing (DESIGN 3, 4).
+ * Holds back the creation of batches of a content type that the service refuses, or that keeps failing, or for which it
+ * creates none just now (DESIGN 3, 4).
  *
  * Once closed, a gate lets one batch through per pause, a probe, until something of the type succeeds. While a type keeps
  * failing, only the probe's failure says anything about its content: the others fail with the service.
@@ -12,9 +13,14 @@ import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 export const FAILURES_IN_A_ROW = 5;
 
 interface Gate {
+  /** Failed batches in a row. */
   failures: number;
+  /** Creates in a row that the service did not answer as it should. */
+  unanswered: number;
+  /** 0: open. */
   closedUntilMs: number;
   reason: WaitReason;
+  readonly waiting: Set<() => void>;
 }
 
 export class TypeGates {
@@ -33,7 +39,7 @@ export class TypeGates {
 
   /** The service refused to create a batch of this type, and its records are to wait. */
   rejected(type: string, message: string): void {
-    this.#close(type, 'type_rejected');
+    this.#close(this.#gate(type), 'type_rejected', this.#pauseMs);
     this.#logger.error(
       { type, pauseMs: this.#pauseMs, error: message },
       'the service refuses this content type; its records wait',
@@ -45,11 +51,10 @@ export class TypeGates {
    * than the probe is no evidence against its content.
    */
   failed(type: string): boolean {
-    const gate = this.#gates.get(type) ?? { failures: 0, closedUntilMs: 0, reason: 'type_failing' };
+    const gate = this.#gate(type);
     gate.failures++;
-    this.#gates.set(type, gate);
     if (gate.failures < FAILURES_IN_A_ROW) return false;
-    this.#close(type, 'type_failing');
+    this.#close(gate, 'type_failing', this.#pauseMs);
     this.#logger.error(
       { type, failures: gate.failures, pauseMs: this.#pauseMs },
       'batches of this content type keep failing; its records wait',
@@ -57,13 +62,29 @@ export class TypeGates {
     return true;
   }
 
+  /**
+   * The service could not be asked to create a batch of this type, for a reason that says nothing about the type: one batch asks
+   * again after a while, and the others wait for its answer.
+   * @param waitMs how long, ms, by how often in a row this happened before
+   */
+  unanswered(type: string, reason: WaitReason, waitMs: (before: number) => number): void {
+    const gate = this.#gate(type);
+    this.#close(gate, reason, waitMs(gate.unanswered++));
+  }
+
   succeeded(type: string): void {
+    const gate = this.#gates.get(type);
     this.#gates.delete(type);
+    if (gate !== undefined) this.#open(gate);
   }
 
   /** The service took a batch of this type: it does not refuse it any more. */
   accepted(type: string): void {
-    if (this.#gates.get(type)?.reason === 'type_rejected') this.#gates.delete(type);
+    const gate = this.#gates.get(type);
+    if (gate === undefined) return;
+    gate.unanswered = 0;
+    if (gate.failures < FAILURES_IN_A_ROW) this.#open(gate);
+    else if (gate.reason !== 'type_failing') this.#close(gate, 'type_failing', this.#pauseMs);
   }
 
   /** Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself. */
@@ -78,22 +99,42 @@ export class TypeGates {
   /** Resolves when batches of this type may be created. @throws the signal's reason */
   async open(type: string, signal: AbortSignal): Promise<void> {
     for (;;) {
+      signal.throwIfAborted();
       const gate = this.#gates.get(type);
       const waitMs = (gate?.closedUntilMs ?? 0) - this.#clock.now();
       if (gate === undefined || waitMs <= 0) return;
+      const over = Promise.withResolvers<void>();
+      const cancel = this.#clock.after(waitMs, over.resolve);
+      signal.addEventListener('abort', over.resolve as () => void, { once: true });
+      gate.waiting.add(over.resolve);
       const done = this.#waits.begin(gate.reason, `type ${type}`);
       try {
-        await this.#clock.sleep(waitMs, signal);
+        await over.promise;
       } finally {
         done();
+        cancel();
+        signal.removeEventListener('abort', over.resolve as () => void);
+        gate.waiting.delete(over.resolve);
       }
     }
   }
 
-  #close(type: string, reason: WaitReason): void {
-    const gate = this.#gates.get(type) ?? { failures: 0, closedUntilMs: 0, reason };
+  #gate(type: string): Gate {
+    let gate = this.#gates.get(type);
+    if (gate === undefined) {
+      gate = { failures: 0, unanswered: 0, closedUntilMs: 0, reason: 'type_failing', waiting: new Set() };
+      this.#gates.set(type, gate);
+    }
+    return gate;
+  }
+
+  #close(gate: Gate, reason: WaitReason, forMs: number): void {
     gate.reason = reason;
-    gate.closedUntilMs = this.#clock.now() + this.#pauseMs;
-    this.#gates.set(type, gate);
+    gate.closedUntilMs = this.#clock.now() + forMs;
+  }
+
+  #open(gate: Gate): void {
+    gate.closedUntilMs = 0;
+    for (const look of [...gate.waiting]) look();
   }
 }
