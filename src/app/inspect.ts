@@ -54,10 +54,11 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       const why = role === 'journal' ? 'this pipeline has never run, or under another name' : 'is its name right?';
       throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
     }
-    const view = { name: pipeline.name, group: source.group, topics, startFrom: source.startFrom };
     return await work({
       pipeline: {
-        ...view,
+        name: pipeline.name,
+        group: source.group,
+        topics,
         inOrder: output.order === 'source',
         skipsNullValues: source.nullValues === 'skip',
         transactionTimeoutMs: tuning.transactionTimeoutMs,

@@ -12,20 +12,15 @@
  * 5. The source records, each of which is put into one account.
  *
  * So a record without a terminal record was settled before 2 and its terminal record should lie before 3: it is missing. What
- * was in flight at 2 is in flight, or settled by 4; never missing.
+ * was in flight at 2 is in flight, or settled by 4; never missing. What seems to be missing is looked at once more (`lookAt`).
  */
 
-import {
-  BalanceBuilder,
-  type JournalWord,
-  type OutputLimits,
-  type PartitionBalance,
-  TerminalTally,
-  type UnknownReason,
-} from './balance.ts';
+import type { OffsetSet } from '../core/offset-set.ts';
+import { type Limits, REASONS, type UnknownReason } from './account.ts';
+import { BalanceBuilder, type PartitionBalance, TerminalTally } from './balance.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { outputGaps } from './output-gaps.ts';
-import { readShardJournal, type ShardJournal } from './shard-journal.ts';
+import { NO_GAPS, outputGaps } from './output-gaps.ts';
+import { journalWord, readShardJournal, type ShardJournal } from './shard-journal.ts';
 import { firstTimestamp, type OutputRange, outputBounds, rangesBefore, rangesSince, scanTerminals } from './terminal-scan.ts';
 
 export interface AuditRequest {
@@ -56,40 +51,73 @@ export interface AuditReport {
 
 /** Audits a range. @throws InspectError */
 export async function audit(inspection: Inspection, request: AuditRequest): Promise<AuditReport> {
-  const tallies = await rangesOf(inspection, request);
+  const ranges = await rangesOf(inspection, request);
+  let look = await lookAt(inspection, ranges, { whole: false });
+  if (!look.whole && look.balances.some(({ missing, unknown }) => missing > 0 || unknown > 0)) {
+    // A producer's timestamp may lie ahead of the time at which the record was really there.
+    inspection.notice('some records seem to be missing: reading the outputs from their beginning');
+    look = await lookAt(inspection, ranges, { whole: true });
+  }
+  if (look.missing.size > 0) {
+    inspection.notice('some records seem to be missing: looking again before saying so');
+    look = await lookAt(inspection, ranges, { whole: true, suspects: look.missing });
+  }
+  return await report(inspection, look);
+}
+
+interface Range {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Look {
+  readonly balances: readonly PartitionBalance[];
+  readonly reasons: ReadonlySet<UnknownReason>;
+  /** By partition, where some are. */
+  readonly missing: ReadonlyMap<number, OffsetSet>;
+  readonly scanned: readonly OutputRange[];
+  /** The outputs were read from their beginning. */
+  readonly whole: boolean;
+}
+
+/**
+ * Steps 2 to 5. A journal that is compacted while it is read may show a job neither where it was nor where it went, and
+ * retention may cut an output behind the reader's back: what seems to be missing is believed only when a second look,
+ * at everything anew, finds the same records missing.
+ */
+async function lookAt(
+  inspection: Inspection,
+  ranges: readonly Range[],
+  { whole, suspects }: { readonly whole: boolean; readonly suspects?: ReadonlyMap<number, OffsetSet> },
+): Promise<Look> {
+  const tallies = new Map(ranges.map(({ partition, from, to }) => [partition, new TerminalTally(partition, from, to)] as const));
   const journals = await journalsOf(inspection, tallies);
   const outputs = await outputBounds(inspection);
-  const oldest = await oldestTimestamp(inspection, tallies);
-  let scanned = oldest === undefined ? [] : await rangesSince(inspection, outputs, oldest);
-  const count = (ranges: readonly OutputRange[]) =>
-    scanTerminals(inspection, ranges, ({ kind, partition, offset, replay }) => {
-      tallies.get(partition)?.add(kind, offset, replay);
-      return undefined;
-    });
-  await count(scanned);
-  let judged = await judge(inspection, tallies, journals, baseLimits(inspection));
-  if (judged.balances.some(({ missing }) => missing > 0)) {
-    // A producer's timestamp may lie ahead of the time at which the record was really there: look at all of it before saying so.
-    const before = rangesBefore(outputs, scanned);
-    if (before.length > 0) inspection.notice('some records seem to be missing: reading the outputs from their beginning');
-    await count(before);
-    scanned = await rangesSince(inspection, outputs, undefined);
-    judged = await judge(inspection, tallies, journals, {
-      ...baseLimits(inspection),
-      ...(await outputGaps(inspection, outputs)),
-    });
-  }
-  return await report(inspection, judged.balances, judged.reasons, scanned);
+  const oldest = whole ? undefined : await oldestTimestamp(inspection, ranges);
+  const scanned = whole || oldest !== undefined ? await rangesSince(inspection, outputs, oldest) : [];
+  await scanTerminals(inspection, scanned, ({ kind, partition, offset, replay }) => {
+    tallies.get(partition)?.add(kind, offset, replay);
+    return undefined;
+  });
+  // After the reading: what is gone from the beginning now may have gone before it was read.
+  const gaps = whole ? await outputGaps(inspection, await outputBounds(inspection)) : NO_GAPS;
+  const skips = { skipsNullValues: inspection.pipeline.skipsNullValues };
+  const judged = await judge(inspection, tallies, journals, (partition) => ({
+    ...gaps,
+    ...skips,
+    isSuspect: (offset) => suspects === undefined || suspects.get(partition)?.has(offset) === true,
+  }));
+  return { ...judged, scanned, whole: rangesBefore(outputs, scanned).length === 0 };
 }
 
 /** Step 1. */
-async function rangesOf(inspection: Inspection, request: AuditRequest): Promise<Map<number, TerminalTally>> {
+async function rangesOf(inspection: Inspection, request: AuditRequest): Promise<Range[]> {
   const { scan, pipeline } = inspection;
   const bounds = await scan.bounds(pipeline.topics.source);
   const firstAt = request.sinceMs === undefined ? undefined : await scan.firstAt(pipeline.topics.source, request.sinceMs);
   const wanted = request.partitions.length === 0 ? [...bounds.keys()] : [...new Set(request.partitions)].sort((a, b) => a - b);
-  const tallies = new Map<number, TerminalTally>();
-  for (const partition of wanted) {
+  return wanted.map((partition) => {
     const range = bounds.get(partition);
     if (range === undefined) {
       throw new InspectError(
@@ -99,9 +127,8 @@ async function rangesOf(inspection: Inspection, request: AuditRequest): Promise<
     }
     const from = Math.max(request.from ?? firstAt?.get(partition) ?? range.start, range.start);
     const to = Math.max(from, Math.min(request.to ?? range.stable, range.stable));
-    tallies.set(partition, new TerminalTally(partition, from, to));
-  }
-  return tallies;
+    return { partition, from, to };
+  });
 }
 
 /** Step 2. */
@@ -119,22 +146,13 @@ async function journalsOf(
 }
 
 /** Where the outputs have to be read from; undefined when the range holds no record. */
-async function oldestTimestamp(inspection: Inspection, tallies: ReadonlyMap<number, TerminalTally>): Promise<number | undefined> {
+async function oldestTimestamp(inspection: Inspection, ranges: readonly Range[]): Promise<number | undefined> {
   let oldest: number | undefined;
-  for (const { partition, from, to } of tallies.values()) {
+  for (const { partition, from, to } of ranges) {
     const first = await firstTimestamp(inspection, inspection.pipeline.topics.source, { partition, from, until: to });
     if (first !== undefined) oldest = Math.min(oldest ?? first, first);
   }
   return oldest;
-}
-
-function baseLimits({ pipeline }: Inspection): OutputLimits {
-  return {
-    completeSinceMs: Number.NEGATIVE_INFINITY,
-    compacted: false,
-    startUnknown: pipeline.startFrom === 'latest',
-    skipsNullValues: pipeline.skipsNullValues,
-  };
 }
 
 /** Step 5. */
@@ -142,14 +160,15 @@ async function judge(
   inspection: Inspection,
   tallies: ReadonlyMap<number, TerminalTally>,
   journals: ReadonlyMap<number, ShardJournal>,
-  limits: OutputLimits,
-): Promise<{ readonly balances: PartitionBalance[]; readonly reasons: ReadonlySet<UnknownReason> }> {
+  limitsOf: (partition: number) => Limits,
+): Promise<Pick<Look, 'balances' | 'reasons' | 'missing'>> {
   const { scan, pipeline, signal } = inspection;
   const balances: PartitionBalance[] = [];
   const reasons = new Set<UnknownReason>();
+  const missing = new Map<number, OffsetSet>();
   for (const tally of tallies.values()) {
     const { partition, from, to } = tally;
-    const builder = new BalanceBuilder(tally, journalWord(journals.get(partition), partition), limits);
+    const builder = new BalanceBuilder(tally, journalWord(journals.get(partition), partition), limitsOf(partition));
     await scan.read(
       pipeline.topics.source,
       { partition, from, until: to },
@@ -159,39 +178,14 @@ async function judge(
       signal,
     );
     for (const reason of builder.reasons) reasons.add(reason);
+    if (builder.missing.size > 0) missing.set(partition, builder.missing);
     const { start = 0 } = (await scan.bounds(pipeline.topics.source)).get(partition) ?? {};
     balances.push(builder.finish(start));
   }
-  return { balances, reasons };
+  return { balances, reasons, missing };
 }
 
-function journalWord(journal: ShardJournal | undefined, partition: number): JournalWord {
-  const progress = journal?.state.progress.get(partition);
-  const live = journal?.live.get(partition);
-  const passedOver = journal?.history.passedOver(partition);
-  return {
-    watermark: progress?.watermark ?? 0,
-    isClaimed: (offset) => progress?.claimed.has(offset) ?? false,
-    isLive: (offset) => live?.has(offset) ?? false,
-    start: journal?.history.startOf(partition),
-    isPassedOver: (offset) => passedOver?.has(offset) ?? false,
-    hasForgottenResets: journal?.history.hasForgottenResets(partition) ?? false,
-  };
-}
-
-const REASONS: Readonly<Record<UnknownReason, string>> = {
-  retention: 'retention has removed the beginning of an output topic: older records may have had their terminal record there',
-  compaction: 'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, and the journal no longer tells which records that passed over',
-  start: 'source.startFrom is latest, and the journal no longer tells where the pipeline began',
-};
-
-async function report(
-  { admin, pipeline }: Inspection,
-  balances: readonly PartitionBalance[],
-  reasons: ReadonlySet<UnknownReason>,
-  scanned: readonly OutputRange[],
-): Promise<AuditReport> {
+async function report({ admin, pipeline }: Inspection, { balances, reasons, scanned }: Look): Promise<AuditReport> {
   const totals: Record<keyof AuditTotals, number> = {
     records: 0,
     decided: 0,

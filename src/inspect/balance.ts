@@ -1,28 +1,8 @@
 /** The balance of one source partition: each record in its range is put into exactly one account. Pure. */
 import { OffsetSet } from '../core/offset-set.ts';
+import { accountOf, type JournalWord, type Limits, type TakenRecord, type Terminals, type UnknownReason } from './account.ts';
 import { type OffsetRun, runsOf } from './offset-runs.ts';
-import type { OutputGaps } from './output-gaps.ts';
 import type { TerminalKind } from './terminal-scan.ts';
-
-/** What the journal says about a partition, as it was read before the outputs. */
-export interface JournalWord {
-  /** Every offset below is settled or in a live job; 0 when the pipeline never claimed the partition. */
-  readonly watermark: number;
-  /** Whether an offset at or above the watermark is settled or in a live job. */
-  readonly isClaimed: (offset: number) => boolean;
-  readonly isLive: (offset: number) => boolean;
-  /** The first offset that the pipeline answers for; undefined when the journal no longer tells. */
-  readonly start: number | undefined;
-  readonly isPassedOver: (offset: number) => boolean;
-  readonly hasForgottenResets: boolean;
-}
-
-/** What outputs and journal can no longer tell. */
-export interface OutputLimits extends OutputGaps {
-  /** The pipeline may have begun behind the oldest records, and nothing says where. */
-  readonly startUnknown: boolean;
-  readonly skipsNullValues: boolean;
-}
 
 /** Counts add up: records = decided + deadLettered + skipped + passedOver + beforeStart + waiting + live + missing + unknown. */
 export interface PartitionBalance {
@@ -58,19 +38,8 @@ export interface PartitionBalance {
   readonly withoutSourceOffsets: readonly OffsetRun[];
 }
 
-type Account = 'decided' | 'deadLettered' | 'skipped' | 'passedOver' | 'beforeStart' | 'waiting' | 'live' | 'missing' | 'unknown';
-
-export interface TakenRecord {
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly hasValue: boolean;
-}
-
-/** Why a record without a terminal record is not called missing. */
-export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start';
-
 /** The terminal records of one source partition, as they are found. A few bits per offset of the range. */
-export class TerminalTally {
+export class TerminalTally implements Terminals {
   readonly partition: number;
   readonly from: number;
   readonly to: number;
@@ -81,6 +50,7 @@ export class TerminalTally {
   readonly #double = new OffsetSet();
   #doubles = 0;
   #replayed = 0;
+  #first: number | undefined;
 
   constructor(partition: number, from: number, to: number) {
     this.partition = partition;
@@ -89,6 +59,7 @@ export class TerminalTally {
   }
 
   add(kind: TerminalKind, offset: number, replay: number): void {
+    this.#first = Math.min(this.#first ?? offset, offset);
     if (offset < this.from || offset >= this.to) return;
     let seen = this.#seen.get(replay);
     if (seen === undefined) {
@@ -104,10 +75,9 @@ export class TerminalTally {
     (kind === 'decision' ? this.#decided : this.#deadLettered).add(offset);
   }
 
-  /** Smallest offset with a terminal record. */
+  /** Smallest offset with a terminal record, outside the range too. */
   get first(): number | undefined {
-    const firsts = [this.#decided.min(), this.#deadLettered.min()].filter((offset) => offset !== undefined);
-    return firsts.length === 0 ? undefined : Math.min(...firsts);
+    return this.#first;
   }
 
   /** Which kind settled it: a decision, if there is one. */
@@ -132,7 +102,7 @@ export class TerminalTally {
 export class BalanceBuilder {
   readonly #tally: TerminalTally;
   readonly #journal: JournalWord;
-  readonly #limits: OutputLimits;
+  readonly #limits: Limits;
   readonly #visible = new OffsetSet();
   readonly #missing = new OffsetSet();
   readonly #counts = {
@@ -149,7 +119,7 @@ export class BalanceBuilder {
   };
   readonly reasons = new Set<UnknownReason>();
 
-  constructor(tally: TerminalTally, journal: JournalWord, limits: OutputLimits) {
+  constructor(tally: TerminalTally, journal: JournalWord, limits: Limits) {
     this.#tally = tally;
     this.#journal = journal;
     this.#limits = limits;
@@ -159,38 +129,14 @@ export class BalanceBuilder {
   take(record: TakenRecord): void {
     this.#visible.add(record.offset);
     this.#counts.records++;
-    const account = this.#account(record);
+    const { account, reason } = accountOf(record, this.#tally, this.#journal, this.#limits);
     this.#counts[account]++;
     if (account === 'missing') this.#missing.add(record.offset);
+    if (reason !== undefined) this.reasons.add(reason);
   }
 
-  /**
-   * A terminal record is believed before the journal, because the outputs were read after it: what was live then may be
-   * settled since. Only what the journal calls settled, and no output shows, is missing.
-   */
-  #account({ offset, timestampMs, hasValue }: TakenRecord): Account {
-    const journal = this.#journal;
-    const kind = this.#tally.kindOf(offset);
-    if (kind !== undefined) return kind === 'decision' ? 'decided' : 'deadLettered';
-    if (journal.isLive(offset)) return 'live';
-    if (offset >= journal.watermark && !journal.isClaimed(offset)) return 'waiting';
-    if (journal.start !== undefined && offset < journal.start) return 'beforeStart';
-    if (journal.isPassedOver(offset)) return 'passedOver';
-    if (!hasValue && this.#limits.skipsNullValues) return 'skipped';
-    const reason = this.#doubt(offset, timestampMs);
-    if (reason === undefined) return 'missing';
-    this.reasons.add(reason);
-    return 'unknown';
-  }
-
-  #doubt(offset: number, timestampMs: number): UnknownReason | undefined {
-    const { completeSinceMs, compacted, startUnknown } = this.#limits;
-    if (this.#journal.hasForgottenResets) return 'reset';
-    if (compacted) return 'compaction';
-    if (timestampMs < completeSinceMs) return 'retention';
-    const { first } = this.#tally;
-    if (startUnknown && this.#journal.start === undefined && (first === undefined || offset < first)) return 'start';
-    return undefined;
+  get missing(): OffsetSet {
+    return this.#missing;
   }
 
   /** @param logStart the source's first offset now: retention may have removed records of the range since it was chosen. */

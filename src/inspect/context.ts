@@ -20,7 +20,6 @@ export interface PipelineView {
     readonly decisions: string;
     readonly deadLetters: string;
   };
-  readonly startFrom: 'earliest' | 'latest';
   /** Each partition's batches publish in the order in which they were submitted (output.order: source). */
   readonly inOrder: boolean;
   /** Null values are skipped, not dead-lettered. */

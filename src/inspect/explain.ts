@@ -1,23 +1,16 @@
 /** What became of one source record: the jobs that named it, its terminal record, or where it is on its way. */
-import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
 import { coordinatesOf, type JobRecord } from '../core/job.ts';
 import type { PartitionProgress } from '../core/journal-records.ts';
 import type { PartitionBounds } from '../core/ports/topic-scan.ts';
 import type { SourceCoordinate } from '../core/record.ts';
+import { type Account, accountOf, REASONS } from './account.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { type Explanation, type FoundTerminal, type NamingJob, type RecordState, summarise } from './explanation.ts';
+import { type Explanation, type NamingJob, type RecordState, summarise } from './explanation.ts';
+import { findTerminals, nothingFound } from './find-terminals.ts';
 import { batchBefore } from './journal-report.ts';
-import { outputGaps } from './output-gaps.ts';
-import { type JournalObserver, readShardJournal, type ShardJournal } from './shard-journal.ts';
-import {
-  headerText,
-  type OutputRange,
-  outputBounds,
-  rangesBefore,
-  rangesSince,
-  scanTerminals,
-  type TerminalRecord,
-} from './terminal-scan.ts';
+import { NO_GAPS, outputGaps } from './output-gaps.ts';
+import { type JournalObserver, journalWord, readShardJournal } from './shard-journal.ts';
+import { outputBounds } from './terminal-scan.ts';
 
 export interface ExplainOptions {
   /** Read the outputs to their ends, to see terminal records twice or of replays, also when one is found early. */
@@ -30,6 +23,18 @@ export async function explainRecord(
   at: SourceCoordinate,
   { thorough }: ExplainOptions,
 ): Promise<Explanation> {
+  const first = await lookAt(inspection, at, { thorough, whole: false });
+  if (first.state !== 'missing') return first;
+  // A journal compacted while it was read, and retention at work, look like a record that is missing: as in `audit`.
+  inspection.notice('it seems to be missing: looking again before saying so');
+  return await lookAt(inspection, at, { thorough, whole: true });
+}
+
+async function lookAt(
+  inspection: Inspection,
+  at: SourceCoordinate,
+  { thorough, whole }: ExplainOptions & { readonly whole: boolean },
+): Promise<Explanation> {
   const { scan, pipeline } = inspection;
   const bounds = await sourceBounds(inspection, at);
   const source = await sourceRecord(inspection, at, bounds);
@@ -40,25 +45,28 @@ export async function explainRecord(
   const live = trace.jobs.find(({ record }) => journal.state.jobs.get(record.id)?.left.has(at.partition, at.offset));
   const settled = progress !== undefined && live === undefined && isClaimed(progress, at.offset);
   const compacted = source.record === 'none' && (await isCompacted(inspection));
-  const worthAScan = thorough || (progress?.replay ?? 0) > 0 || (settled && (source.record !== 'none' || compacted));
-  const { terminals, scanned } = worthAScan
-    ? await findTerminals(inspection, at, source.timestampMs ?? trace.jobs[0]?.record.createdMs, {
-        thorough: thorough || (progress?.replay ?? 0) > 0,
-        settled,
-      })
-    : { terminals: [], scanned: [] };
+  const wasReset = (progress?.replay ?? 0) > 0;
+  const worthAScan = thorough || wasReset || (settled && (source.record !== 'none' || compacted));
+  const since = whole ? undefined : (source.timestampMs ?? trace.jobs[0]?.record.createdMs);
+  const { tally, terminals, scanned } = worthAScan
+    ? await findTerminals(inspection, at, since, { thorough: thorough || wasReset, settled })
+    : nothingFound(at);
   const notes: string[] = [];
   const liveJob = live && journal.state.jobs.get(live.record.id);
   const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
   const jobs = await describeJobs(inspection, trace, { liveId: live?.record.id, behind }, notes);
-  let state = stateOf({ inspection, at, source, progress, live: live !== undefined, settled, terminals, journal });
-  if (state === 'missing') {
-    const { completeSinceMs, compacted: replaced } = await outputGaps(inspection, await outputBounds(inspection));
-    if (replaced || (source.timestampMs ?? 0) < completeSinceMs) {
-      state = 'unknown';
-      notes.push(replaced ? 'an output topic is compacted' : 'retention has removed the beginning of an output topic');
-    }
-  }
+  const { account, reason } = accountOf(
+    { offset: at.offset, timestampMs: source.timestampMs ?? 0, hasValue: source.valueBytes !== null },
+    tally,
+    journalWord(journal, at.partition),
+    {
+      ...(whole ? await outputGaps(inspection, await outputBounds(inspection)) : NO_GAPS),
+      skipsNullValues: pipeline.skipsNullValues,
+      isSuspect: () => true,
+    },
+  );
+  const state = stateOf({ source, progress, offset: at.offset, live: live !== undefined, account });
+  if (state === 'unknown' && reason !== undefined) notes.push(REASONS[reason]);
   const report = {
     ...at,
     state,
@@ -192,82 +200,32 @@ async function describeJobs(
   return described;
 }
 
-async function findTerminals(
-  inspection: Inspection,
-  at: SourceCoordinate,
-  sinceMs: number | undefined,
-  { thorough, settled }: { readonly thorough: boolean; readonly settled: boolean },
-): Promise<{ terminals: FoundTerminal[]; scanned: readonly OutputRange[] }> {
-  const outputs = await outputBounds(inspection);
-  const found: { readonly range: OutputRange; readonly terminal: TerminalRecord }[] = [];
-  const search = (ranges: readonly OutputRange[]) =>
-    scanTerminals(inspection, ranges, (terminal) => {
-      if (terminal.partition !== at.partition || terminal.offset !== at.offset) return undefined;
-      const range = ranges.find(({ kind, partition }) => kind === terminal.kind && partition === terminal.record.partition);
-      if (range !== undefined) found.push({ range, terminal });
-      return thorough ? undefined : 'enough';
-    });
-  const since = await rangesSince(inspection, outputs, sinceMs);
-  const scanned = await search(since);
-  if (found.length === 0 && settled) {
-    const before = rangesBefore(outputs, since);
-    if (before.length > 0) inspection.notice('not found since its timestamp: reading the outputs from their beginning');
-    scanned.unshift(...(await search(before)));
-  }
-  return {
-    terminals: found.map(({ range, terminal }) => describeTerminal(range.topic, terminal)),
-    scanned: scanned.filter(({ from, until }) => until > from),
-  };
-}
-
-function describeTerminal(topic: string, { kind, eventId, record }: TerminalRecord): FoundTerminal {
-  const { partition, offset, timestampMs, headers } = record;
-  const place = { kind, eventId, topic, partition, offset, timestampMs };
-  if (kind === 'dead_letter') {
-    const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(headers[DEAD_LETTER_HEADERS[name]]) ?? '';
-    return { ...place, decision: null, deadLetter: { reason: text('reason'), stage: text('stage'), message: text('message') } };
-  }
-  return { ...place, decision: readDecision(String(record.value ?? '')), deadLetter: null };
-}
-
-/** Only what may be shown. null when the value is not a decision of this connector. */
-function readDecision(json: string): FoundTerminal['decision'] {
-  try {
-    const { status, result, error, batch } = JSON.parse(json);
-    return {
-      status: String(status),
-      result: typeof result === 'string' ? result : null,
-      errorCode: typeof error?.code === 'string' ? error.code : null,
-      batch: { id: typeof batch?.id === 'string' ? batch.id : null, type: String(batch?.type), attempt: Number(batch?.attempt) },
-    };
-  } catch {
-    return null;
-  }
-}
-
 function stateOf(facts: {
-  readonly inspection: Inspection;
-  readonly at: SourceCoordinate;
   readonly source: SourceFacts;
   readonly progress: PartitionProgress | undefined;
+  readonly offset: number;
   readonly live: boolean;
-  readonly settled: boolean;
-  readonly terminals: readonly FoundTerminal[];
-  readonly journal: ShardJournal;
+  readonly account: Account;
 }): RecordState {
-  const { inspection, at, source, progress, live, settled, terminals, journal } = facts;
+  const { source, progress, offset, live, account } = facts;
+  // After a reset it may have a terminal record and be in review again.
   if (live) return 'in_review';
-  if (terminals.some(({ kind }) => kind === 'decision')) return 'decided';
-  if (terminals.length > 0) return 'dead_lettered';
+  const kept = KEPT_STATES[account];
+  if (account === 'decided' || account === 'deadLettered') return kept;
   if (source.record === 'none') return 'no_record';
-  if (!settled) {
-    if (source.record === 'removed') return 'removed';
-    return progress !== undefined && at.offset < progress.read ? 'buffered' : 'not_read';
-  }
-  const start = journal.history.startOf(at.partition);
-  if (start !== undefined && at.offset < start) return 'before_start';
-  if (journal.history.passedOver(at.partition)?.has(at.offset)) return 'passed_over';
-  if (source.record === 'removed') return 'removed';
-  if (source.valueBytes === null && inspection.pipeline.skipsNullValues) return 'skipped';
-  return journal.history.hasForgottenResets(at.partition) ? 'unknown' : 'missing';
+  if (source.record === 'removed' && account !== 'beforeStart' && account !== 'passedOver') return 'removed';
+  if (account === 'waiting') return progress !== undefined && offset < progress.read ? 'buffered' : 'not_read';
+  return kept;
 }
+
+const KEPT_STATES: Readonly<Record<Account, RecordState>> = {
+  decided: 'decided',
+  deadLettered: 'dead_lettered',
+  skipped: 'skipped',
+  passedOver: 'passed_over',
+  beforeStart: 'before_start',
+  waiting: 'not_read',
+  live: 'in_review',
+  missing: 'missing',
+  unknown: 'unknown',
+};

@@ -118,6 +118,6 @@ export function summarise({ state, jobs, terminals, position }: Omit<Explanation
     case 'missing':
       return 'MISSING: the journal calls it settled, yet neither output has a terminal record for it.';
     case 'unknown':
-      return 'Settled by the word of the journal; its terminal record is gone, or a reset passed it over: it can no longer be told.';
+      return 'Settled by the word of the journal, without a terminal record: it can no longer be told why.';
   }
 }

@@ -1,6 +1,6 @@
 /** What the output topics have forgotten. */
 import type { Inspection } from './context.ts';
-import { firstTimestamp, type Outputs } from './terminal-scan.ts';
+import { CLOCK_MARGIN_MS, firstTimestamp, type Outputs } from './terminal-scan.ts';
 
 export interface OutputGaps {
   /** A source record older than this may have had a terminal record that retention removed since, ms; -Infinity: none was. */
@@ -8,6 +8,8 @@ export interface OutputGaps {
   /** An output is compacted: newer records of a key replace older ones. */
   readonly compacted: boolean;
 }
+
+export const NO_GAPS: OutputGaps = { completeSinceMs: Number.NEGATIVE_INFINITY, compacted: false };
 
 /** Asked only when something seems to be missing. */
 export async function outputGaps(inspection: Inspection, outputs: Outputs): Promise<OutputGaps> {
@@ -23,7 +25,8 @@ export async function outputGaps(inspection: Inspection, outputs: Outputs): Prom
     for (const [partition, { start, end }] of bounds) {
       if (start === 0) continue;
       const oldest = await firstTimestamp(inspection, topic, { partition, from: start, until: end });
-      completeSinceMs = Math.max(completeSinceMs, oldest ?? Number.POSITIVE_INFINITY);
+      // A producer's clock may be ahead of the connector's: a record may look younger than its own terminal record.
+      completeSinceMs = Math.max(completeSinceMs, (oldest ?? Number.POSITIVE_INFINITY) + CLOCK_MARGIN_MS);
     }
   }
   return { completeSinceMs, compacted };

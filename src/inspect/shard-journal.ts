@@ -2,6 +2,7 @@
 import { type JournalEntry, JournalFormatError, type PartitionProgress, readJournalRecord } from '../core/journal-records.ts';
 import { type JournalState, JournalView } from '../core/journal-view.ts';
 import { OffsetSet } from '../core/offset-set.ts';
+import type { JournalWord } from './account.ts';
 import { InspectError, type Inspection } from './context.ts';
 
 /** A journal that goes on being written and compacted while it is read may need a second look to make sense. */
@@ -73,6 +74,21 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState): void {
     'refused',
     `the journal ${topics.journal} belongs to group ${meta.group} and topic ${meta.source}, not to ${group} and ${topics.source}: is this the configuration that the pipeline runs with?`,
   );
+}
+
+/** What the journal says about one partition. */
+export function journalWord(journal: ShardJournal | undefined, partition: number): JournalWord {
+  const progress = journal?.state.progress.get(partition);
+  const live = journal?.live.get(partition);
+  const passedOver = journal?.history.passedOver(partition);
+  return {
+    watermark: progress?.watermark ?? 0,
+    isClaimed: (offset) => progress?.claimed.has(offset) ?? false,
+    isLive: (offset) => live?.has(offset) ?? false,
+    start: journal?.history.startOf(partition),
+    isPassedOver: (offset) => passedOver?.has(offset) ?? false,
+    hasForgottenResets: journal?.history.hasForgottenResets(partition) ?? false,
+  };
 }
 
 function liveOffsets(state: JournalState): Map<number, OffsetSet> {

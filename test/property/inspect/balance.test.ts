@@ -22,14 +22,15 @@ const scene = fc.record({
   passedOver: offsets,
   start: fc.option(fc.integer({ min: 0, max: SPAN }), { nil: undefined }),
   completeSince: fc.integer({ min: -1, max: SPAN }),
-  flags: fc.record({ resets: fc.boolean(), compacted: fc.boolean(), startUnknown: fc.boolean(), skipsNull: fc.boolean() }),
+  flags: fc.record({ resets: fc.boolean(), compacted: fc.boolean(), skipsNull: fc.boolean() }),
+  suspects: offsets,
 });
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 
 /** One account for each record of the range, by plain rules in their order. */
 function accountOf(at: number, given: Scene, settled: Map<number, boolean>): string {
   if (settled.has(at)) return settled.get(at) === true ? 'decided' : 'deadLettered';
-  const first = [...settled.keys()].sort((a, b) => a - b)[0] ?? Number.POSITIVE_INFINITY;
+  const first = Math.min(...given.terminals.map((one) => one.offset));
   const rules: [string, boolean][] = [
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
@@ -37,7 +38,8 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
     ['passedOver', given.passedOver.has(at)],
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
-    ['unknown', given.flags.startUnknown && given.start === undefined && at < first],
+    ['unknown', given.start === undefined && at < first],
+    ['unknown', !given.suspects.has(at)],
     ['missing', true],
   ];
   return rules.find(([, holds]) => holds)?.[0] as string;
@@ -65,8 +67,8 @@ test('every record is in exactly one account, and the lists name exactly what th
         {
           completeSinceMs: given.completeSince,
           compacted: flags.compacted,
-          startUnknown: flags.startUnknown,
           skipsNullValues: flags.skipsNull,
+          isSuspect: (at) => given.suspects.has(at),
         },
       );
       const records = given.records.filter((at) => at >= range.from && at < range.to);

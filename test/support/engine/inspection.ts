@@ -22,7 +22,6 @@ export function inspectionOf(
       name: 'reviews',
       group: TOPICS.group,
       topics: { source: TOPICS.source, journal: TOPICS.journal, decisions: 'decisions', deadLetters: 'dead' },
-      startFrom: 'earliest',
       inOrder: false,
       skipsNullValues: false,
       transactionTimeoutMs: 60_000,

@@ -106,14 +106,13 @@ test('records older than the start of the pipeline are told apart', async () => 
   await world.clock.advance(5_000);
   for (let n = 0; n < 3; n++) world.event(0);
   await world.clock.advance(20_000);
-  const latest = { pipeline: { startFrom: 'latest' as const } };
-  const report = await auditOf(world, {}, latest);
+  const report = await auditOf(world);
   assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
-  assert.equal(await stateOf(world, 2, latest), 'before_start');
+  assert.equal(await stateOf(world, 2), 'before_start');
   world.kafka.cluster.log(TOPICS.journal, 0).compact();
-  const later = await auditOf(world, {}, latest);
+  const later = await auditOf(world);
   assert.deepEqual([later.verdict, columns(later)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
-  assert.equal(await stateOf(world, 2, latest), 'before_start');
+  assert.equal(await stateOf(world, 2), 'before_start');
 });
 
 test('a timestamp ahead of the time does not hide the terminal record: all of the outputs is read before one is called missing', async () => {
@@ -133,7 +132,8 @@ test('an output that retention has cut cannot prove that older records are missi
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
-  await world.clock.advance(60_000);
+  // Beyond what clocks may differ by.
+  await world.clock.advance(600_000);
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
   const log = world.kafka.cluster.log('decisions', 0);
