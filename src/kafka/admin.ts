@@ -21,6 +21,8 @@ interface Connection {
   readonly client: Client;
   readonly admin: Admin;
   readonly ready: Promise<void>;
+  /** Questions under way. */
+  asked: number;
 }
 
 export class KafkaAdmin implements ClusterAdmin {
@@ -137,15 +139,18 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async #ask<T>(what: string, question: (admin: Admin) => Promise<T>): Promise<T> {
-    let connection: Connection | undefined;
+    const connection = this.#connected();
+    connection.asked++;
     try {
-      connection = this.#connected();
       await connection.ready;
       return await question(connection.admin);
     } catch (error) {
       // A kafkajs client asks about every topic it ever heard of, and fails for all when one of them is gone: begin afresh.
-      void this.#disconnect(connection);
+      if (this.#connection === connection) this.#connection = undefined;
       throw new Error(`cannot ${what}: ${explain(error)}`, { cause: error });
+    } finally {
+      // Not before the other questions on it are answered: cut off, they would fail with this one.
+      if (--connection.asked === 0 && this.#connection !== connection) void this.#disconnect(connection);
     }
   }
 
@@ -154,7 +159,7 @@ export class KafkaAdmin implements ClusterAdmin {
     if (this.#connection === undefined) {
       const client = new Client(this.#connect, this.#logger, RETRY);
       const admin = client.kafka.admin();
-      this.#connection = { client, admin, ready: admin.connect() };
+      this.#connection = { client, admin, ready: admin.connect(), asked: 0 };
     }
     return this.#connection;
   }

@@ -9,7 +9,6 @@ import type * as KafkaJs from 'kafkajs';
 import {
   type BatchToEncode,
   type Compression,
-  type Connection,
   type ConsumerGroup,
   type CreateRetry,
   type DecodedBatch,
@@ -23,6 +22,7 @@ import {
   type Runner,
   replace,
 } from './kafkajs-internals.ts';
+import { mendConnections } from './kafkajs-network-fixes.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
 import { type BatchFields, encodeBatch, encodeRecords, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
@@ -317,42 +317,6 @@ function addPartitionsAtOnce(): void {
   });
 }
 
-/**
- * Mend 11: a connection on which a request got no answer in time went on being used (src/network/connection.js). When its other
- * end has vanished without a word, every retry waits for its timeout on the same dead connection, until the operating system
- * gives it up: a quarter of an hour, or never behind a load balancer. Now it is closed, and the retry connects anew.
- */
-function leaveSilentConnections(): void {
-  const { prototype } = internal<{ prototype: Connection }>('network/connection.js');
-  const { send } = prototype;
-  prototype.send = async function (this: Connection, request): Promise<unknown> {
-    const { socket } = this;
-    try {
-      return await send.call(this, request);
-    } catch (error) {
-      if ((error as Error).name === 'KafkaJSRequestTimeoutError') socket?.destroy(error as Error);
-      throw error;
-    }
-  };
-}
-
-/**
- * Mend 12: a connection that is closing still takes requests (src/network/connectionStatus.js counts it as connected). One that
- * came in the moment between the last answer and the close lost its clock with the connection (src/network/requestQueue/index.js
- * destroy), was never answered, and hung for ever, and with it a join. Now it is given up, and the retry connects anew.
- */
-function giveUpWhatIsClosed(): void {
-  const { prototype } = internal<{ prototype: RequestQueue }>('network/requestQueue/index.js');
-  const { KafkaJSConnectionClosedError } = internal<{ KafkaJSConnectionClosedError: new (message: string, at: object) => Error }>(
-    'errors.js',
-  );
-  const { destroy } = prototype;
-  prototype.destroy = function (this: RequestQueue): void {
-    destroy.call(this);
-    if (this.inflight.size > 0) this.rejectAll(new KafkaJSConnectionClosedError('Closed connection', {}));
-  };
-}
-
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
@@ -364,8 +328,7 @@ askWhenOutOfRange();
 wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
-leaveSilentConnections();
-giveUpWhatIsClosed();
+mendConnections();
 
 const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

@@ -1,8 +1,9 @@
 /**
- * A copy of kafkajs 2.2.4 of our own, and the shapes of its inside that kafkajs-fixes.ts touches. Whatever copy was loaded
+ * A copy of kafkajs 2.2.4 of our own, and the shapes of its inside that the mends touch. Whatever copy was loaded
  * before stays with who loaded it; ours is loaded module by module, so that some can be replaced before others use them.
  */
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
 import type { PartitionData } from './partition-fetch.ts';
@@ -59,7 +60,13 @@ export interface RequestQueue {
 }
 
 export interface Connection {
-  readonly socket?: { destroy(error: Error): void };
+  readonly host: string;
+  readonly port: number;
+  readonly socket?: Socket;
+  readonly requestQueue: RequestQueue;
+  isConnected(): boolean;
+  connect(): Promise<unknown>;
+  disconnect(): Promise<unknown>;
   send(request: object): Promise<unknown>;
 }
 

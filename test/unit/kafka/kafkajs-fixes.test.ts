@@ -1,10 +1,7 @@
 /** Each test fails when its mend is taken out of src/kafka/kafkajs-fixes.ts. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { describe, it, mock } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../src/kafka/kafkajs-fixes.ts';
 
 // The copy of kafkajs that the fixes have loaded.
@@ -182,66 +179,4 @@ describe('mends of kafkajs', () => {
       [{ topic: 'out', partitions: [2] }],
     ]);
   });
-
-  it('11: a connection on which a request got no answer is left, also by the other requests, and the next one is new', async () => {
-    await withSilentServer(async (connection, request) => {
-      await connection.connect();
-      const long = request(600_000);
-      await Promise.all([
-        assert.rejects(request(50), { name: 'KafkaJSRequestTimeoutError' }),
-        assert.rejects(long, { name: 'KafkaJSConnectionError' }),
-      ]);
-      assert.equal(connection.isConnected(), false);
-      await connection.connect();
-      assert.equal(connection.isConnected(), true);
-    });
-  });
-
-  it('12: a request that came while its connection was closing is given up with it', { timeout: 20_000 }, async () => {
-    await withSilentServer(async (connection, request) => {
-      await connection.connect();
-      const asked = assert.rejects(request(600_000), { name: 'KafkaJSConnectionClosedError', retriable: true });
-      await turn();
-      // What `disconnect` does when it saw no request a moment ago.
-      connection.requestQueue.destroy();
-      await asked;
-    });
-  });
 });
-
-interface Connection {
-  readonly requestQueue: { destroy(): void };
-  connect(): Promise<unknown>;
-  isConnected(): boolean;
-  disconnect(): Promise<unknown>;
-  send(request: object): Promise<unknown>;
-}
-
-/** A connection to a server that takes everything and says nothing; `request` sends one with this timeout, ms. */
-async function withSilentServer(
-  run: (connection: Connection, request: (timeoutMs: number) => Promise<unknown>) => Promise<void>,
-): Promise<void> {
-  const ConnectionClass = internal<new (options: object) => Connection>('network/connection.js');
-  const sockets: Socket[] = [];
-  const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
-  const connection = new ConnectionClass({
-    host: '127.0.0.1',
-    port,
-    logger: quiet,
-    requestTimeout: 50,
-    connectionTimeout: 5_000,
-    socketFactory: ({ onConnect }: { onConnect: () => void }) => connect({ port, host: '127.0.0.1' }, onConnect),
-  });
-  const asked = { apiKey: 18, apiName: 'ApiVersions', apiVersion: 0, encode: async () => new EncoderClass() };
-  try {
-    await run(connection, (requestTimeout) => connection.send({ request: asked, response: {}, requestTimeout }));
-  } finally {
-    await connection.disconnect();
-    for (const socket of sockets) socket.destroy();
-    silent.close();
-    await once(silent, 'close');
-  }
-}

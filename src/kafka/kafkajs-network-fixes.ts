@@ -1,0 +1,71 @@
+/** Mends 11 to 13 of kafkajs-fixes.ts: its connections (src/network/connection.js). */
+import { type Connection, internal } from './kafkajs-internals.ts';
+
+/** What kafkajs listens for on a socket; whose handlers act on the connection as it is by then. */
+const HANDLED = ['data', 'end', 'error', 'timeout'];
+
+export function mendConnections(): void {
+  const { prototype } = internal<{ prototype: Connection }>('network/connection.js');
+  connectOnce(prototype);
+  leaveSilentConnections(prototype);
+  giveUpWhatIsClosed(prototype);
+}
+
+/**
+ * Mend 11: a connection on which a request got no answer in time went on being used. When its other end has vanished without a
+ * word, every retry waits for its timeout on the same dead connection, until the operating system gives it up: a quarter of an
+ * hour, or never behind a load balancer. Now it is closed, and the retry connects anew.
+ */
+function leaveSilentConnections(prototype: Connection): void {
+  const { send } = prototype;
+  prototype.send = async function (this: Connection, request): Promise<unknown> {
+    const { socket } = this;
+    try {
+      return await send.call(this, request);
+    } catch (error) {
+      if ((error as Error).name === 'KafkaJSRequestTimeoutError') socket?.destroy(error as Error);
+      throw error;
+    }
+  };
+}
+
+/**
+ * Mend 12: a connection that is closing still takes requests (src/network/connectionStatus.js counts it as connected). One that
+ * came in the moment between the last answer and the close lost its clock with the connection, was never answered, and hung for
+ * ever, and with it a join; so did one that a quota held back. Now they are given up, and the retry connects anew.
+ */
+function giveUpWhatIsClosed(prototype: Connection): void {
+  const { KafkaJSConnectionClosedError } = internal<{ KafkaJSConnectionClosedError: new (message: string, at: object) => Error }>(
+    'errors.js',
+  );
+  const { disconnect } = prototype;
+  prototype.disconnect = async function (this: Connection): Promise<unknown> {
+    const closed = await disconnect.call(this);
+    const { requestQueue, host, port } = this;
+    if (requestQueue.inflight.size > 0 || requestQueue.pending.length > 0)
+      requestQueue.rejectAll(new KafkaJSConnectionClosedError('Closed connection', { host, port }));
+    return closed;
+  };
+}
+
+/**
+ * Mend 13: requests that came together at a connection that was not open each opened a socket, and the last one stayed: the
+ * others were left to the broker to close, and when one ended, or the socket of an earlier connection did, its handlers closed
+ * the connection that was in use. Now there is one socket at a time, and one that was given up is heard no more.
+ */
+function connectOnce(prototype: Connection): void {
+  const { connect } = prototype;
+  const connecting = new WeakMap<Connection, Promise<unknown>>();
+  prototype.connect = function (this: Connection): Promise<unknown> {
+    const underWay = connecting.get(this);
+    if (underWay !== undefined) return underWay;
+    if (!this.isConnected() && this.socket !== undefined) {
+      for (const event of HANDLED) this.socket.removeAllListeners(event);
+      this.socket.on('error', () => undefined);
+      this.socket.destroy();
+    }
+    const attempt = connect.call(this).finally(() => connecting.delete(this));
+    connecting.set(this, attempt);
+    return attempt;
+  };
+}
