@@ -32,7 +32,7 @@ export class OutputTurns {
     this.#waits = options.waits;
     this.#shard = options.shard;
     this.#signal = options.signal;
-    options.signal.addEventListener('abort', () => this.ended(), { once: true });
+    options.signal.addEventListener('abort', () => this.moved(), { once: true });
   }
 
   mayPublish(job: LiveJob): boolean {
@@ -48,17 +48,19 @@ export class OutputTurns {
     const done = this.#waits.begin('order', `shard ${this.#shard}`);
     try {
       while (!this.mayPublish(job)) {
-        await new Promise<void>((resolve) => this.#waiting.add(resolve));
+        // Before the wait: nobody would end one that begins after the shard's end.
         this.#signal.throwIfAborted();
+        await new Promise<void>((resolve) => this.#waiting.add(resolve));
       }
+      this.#signal.throwIfAborted();
     } finally {
       done();
     }
     return true;
   }
 
-  /** A job has nothing left: who waits may look again. */
-  ended(): void {
+  /** A job has nothing left of a partition: who waits may look again. */
+  moved(): void {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const look of waiting) look();

@@ -117,13 +117,8 @@ export class ShardRuntime {
   async settle(job: LiveJob, topic: string, records: readonly TerminalRecord[]): Promise<void> {
     if (records.length === 0) return;
     await this.#publish(topic, records, () => this.state.settle(job, records));
-    if (job.left.size === 0) this.ended(job);
-  }
-
-  /** The job has nothing left, by the journal. */
-  ended(job: LiveJob): void {
-    this.jobs.delete(job.record.id);
-    this.turns.ended();
+    if (job.left.size === 0) this.jobs.delete(job.record.id);
+    if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */

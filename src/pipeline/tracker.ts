@@ -47,6 +47,7 @@ export class Tracker {
     for (;;) {
       await context.clock.sleep(waitMs, signal);
       const { status } = await this.#ask(job);
+      signal.throwIfAborted();
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
       waitMs = nextMs * (0.5 + context.random.next() * 0.5);
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);

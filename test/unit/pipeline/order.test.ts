@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJournalRecord } from '../../../src/core/journal-records.ts';
+import type { GroupListener } from '../../../src/core/ports/kafka.ts';
+import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import type { CommitAttempt } from '../../support/memory/kafka.ts';
 
@@ -165,4 +167,71 @@ test('a successor keeps the order of what it finds in the journal', async () => 
     offsets(published),
     Array.from({ length: 15 }, (_, n) => n),
   );
+});
+
+test('a batch goes on when the one before it has nothing left of its partition, and does not wait for the rest of it', async () => {
+  // The first batch holds records of both partitions; the service withholds the row of the other one.
+  const { world, published } = ordered({
+    partitions: 2,
+    options: { output: { order: 'source' }, journal: { partitions: 1 }, batch: { maxRows: 2 }, retry: { downloads: 10_000 } },
+    service: {
+      review: ({ id }) =>
+        id === 'batch-1' ? { afterMs: 20_000, results: (rows) => rows.filter(({ partition }) => partition === 0) } : {},
+    },
+  });
+  world.start();
+  await world.clock.advance(2_000);
+  world.event(0);
+  world.event(1);
+  await world.clock.advance(1_000);
+  world.event(0);
+  world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(
+    published.map(({ partition, offset }) => [partition, offset]),
+    [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ],
+  );
+});
+
+test('a turn that is asked for after the shard was lost ends, and whatever step a worker is at, nobody waits for it', async () => {
+  for (let hops = 0; hops < 16; hops++) {
+    let lost = false;
+    let events: GroupListener | undefined;
+    const world = new World({
+      partitions: 1,
+      options: { output: { order: 'source' }, batch: { maxRows: 1 } },
+      service: { review: ({ id }) => ({ afterMs: id === 'batch-1' ? 'never' : 100 }) },
+      wrap: (ports) => ({
+        ...ports,
+        group: changed(ports.group, {
+          start: (given) => {
+            events = given;
+            return ports.group.start(given);
+          },
+        }),
+        kind: changed(ports.kind, {
+          status: async (id, signal) => {
+            const status = await ports.kind.status(id, signal);
+            if (id !== 'batch-1' && status.state === 'finished' && !lost) {
+              lost = true;
+              let step = Promise.resolve();
+              for (let hop = 0; hop < hops; hop++) step = step.then(() => undefined);
+              void step.then(() => events?.joined({ generation: 99, shards: new Map() }));
+            }
+            return status;
+          },
+        }),
+      }),
+    });
+    const instance = world.start();
+    world.event(0);
+    world.event(0);
+    await world.clock.advance(2 * MINUTE);
+    assert.ok(lost);
+    assert.equal(instance.gauge('shards_paused', { reason: 'order' }) ?? 0, 0, `lost ${hops} steps after the answer`);
+  }
 });
