@@ -8,7 +8,7 @@ import { decide, type FailureAction, type JobFailure, jobRule } from '../core/fa
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { deadLetterFromSource } from './source-letters.ts';
+import type { SourceLetterQueue } from './source-letters.ts';
 import { readAgain } from './source-log.ts';
 import type { Submission } from './submitter.ts';
 
@@ -29,14 +29,14 @@ export class Retrier {
   readonly #shard: ShardRuntime;
   readonly #submit: (submission: Submission) => void;
   readonly #waiting: Retry[] = [];
-  /** Those whose records become dead letters: each is read and published by itself, a chunk at a time. */
-  readonly #letters: Retry[] = [];
+  readonly #letters: SourceLetterQueue;
   #running = false;
   /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
   readonly #spent = new Map<string, number>();
 
-  constructor(shard: ShardRuntime, submit: (submission: Submission) => void) {
+  constructor(shard: ShardRuntime, letters: SourceLetterQueue, submit: (submission: Submission) => void) {
     this.#shard = shard;
+    this.#letters = letters;
     this.#submit = submit;
   }
 
@@ -71,7 +71,11 @@ export class Retrier {
   }
 
   #enqueue(retry: Retry): void {
-    (retry.action === 'dead_letter' ? this.#letters : this.#waiting).push(retry);
+    if (retry.action === 'dead_letter') {
+      this.#deadLetter(retry);
+      return;
+    }
+    this.#waiting.push(retry);
     if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
   }
 
@@ -82,12 +86,7 @@ export class Retrier {
   async #run(): Promise<void> {
     this.#running = true;
     try {
-      for (;;) {
-        const letters = this.#letters.shift();
-        if (letters !== undefined) await this.#deadLetter(letters);
-        else if (this.#waiting.length > 0) await this.#pass();
-        else return;
-      }
+      while (this.#waiting.length > 0) await this.#pass();
     } finally {
       this.#running = false;
     }
@@ -218,10 +217,10 @@ export class Retrier {
   }
 
   /** By choice, instead of decisions with status ERROR. */
-  async #deadLetter({ job, failure, wanted }: Retry): Promise<void> {
+  #deadLetter({ job, failure, wanted }: Retry): void {
     const records = new CoordinateList([...wanted].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })));
     const poison: Poison = { reason: 'review_failed', message: `${jobRule(failure).message} (${failure})` };
-    await deadLetterFromSource(this.#shard, { records, from: job, poison, stage: 'rewind' });
+    this.#letters.add({ records, from: job, poison, stage: 'rewind' });
   }
 
   async #settleAsFailed(retry: Retry): Promise<void> {

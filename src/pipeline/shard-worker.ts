@@ -21,6 +21,7 @@ import { memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Settler } from './settler.ts';
 import { type InHand, type JobPhase, ShardRuntime } from './shard-runtime.ts';
+import { SourceLetterQueue } from './source-letters.ts';
 import { type Submission, Submitter } from './submitter.ts';
 import { Tracker } from './tracker.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
@@ -191,14 +192,15 @@ export class ShardWorker {
       if (this.#over) submission.release();
       else this.#spawn('submit', () => submitter.submit(submission));
     };
-    const retrier = new Retrier(runtime, submit);
+    const letters = new SourceLetterQueue(runtime, () => intake.watermarkMoved());
+    const retrier = new Retrier(runtime, letters, submit);
     const settler = new Settler(runtime);
     const tracker = new Tracker(runtime, {
       settle: (job, status, download) => settler.settle(job, status, download),
       fail: (job, failure) => retrier.add(job, failure),
     });
     const follow = (job: LiveJob, firstWaitMs: number) => this.#spawn('track', () => tracker.follow(job, firstWaitMs));
-    const submitter = new Submitter(runtime, {
+    const submitter = new Submitter(runtime, letters, {
       track: (job) => follow(job, context.options.review.pollInitialMs),
       fail: (job, failure) => retrier.add(job, failure),
       journaled: () => {

@@ -14,51 +14,104 @@ export interface SourceLetters {
   readonly stage: DeadLetterStage;
 }
 
-/**
- * Publishes the records as dead letters, a chunk at a time. Those that are gone from the source end with their coordinates.
- * Resolves when each has its dead letter.
- * @throws what ends the shard
- */
-export async function deadLetterFromSource(shard: ShardRuntime, letters: SourceLetters): Promise<void> {
-  const { inHand } = shard;
-  const { records } = letters;
-  if (letters.from === undefined) {
-    inHand.sealed -= records.length;
-    inHand.poison += records.length;
-  }
-  const left = new Map([...records].map((one) => [placeOf(one), one]));
-  await readAgain(shard, CoordinateSet.of(records), async (found) => {
-    await publish(shard, letters, left, found);
-    for (const one of found) left.delete(placeOf(one));
-  });
-  await publish(shard, letters, left, [...left.values()]);
+/** A record that is to become a dead letter. */
+interface Due {
+  readonly at: ClaimedCoordinate;
+  readonly letters: SourceLetters;
 }
+
+/** Records that one pass looks for: some hundred bytes each. */
+const PASS_RECORDS = 20_000;
+const BYTES_PER_RECORD = 256;
 
 const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
-async function publish(
-  shard: ShardRuntime,
-  { from, poison, stage }: SourceLetters,
-  known: ReadonlyMap<string, ClaimedCoordinate>,
-  records: readonly (SourceRecord | SourceCoordinate)[],
-): Promise<void> {
-  const { context, chunk } = shard;
-  const { source, deadLetters } = context.options;
-  const letter = (one: SourceRecord | SourceCoordinate) => {
-    const at = known.get(placeOf(one)) as ClaimedCoordinate;
+/** One pass over the source at a time serves all that waits. What waits holds its coordinates and nothing else. */
+export class SourceLetterQueue {
+  readonly #shard: ShardRuntime;
+  readonly #claimed: () => void;
+  readonly #waiting: SourceLetters[] = [];
+  #running = false;
+
+  /** @param claimed records that were in no job have their dead letters: W may have moved */
+  constructor(shard: ShardRuntime, claimed: () => void) {
+    this.#shard = shard;
+    this.#claimed = claimed;
+  }
+
+  /** Each of the records gets its dead letter; those that are gone from the source with their coordinates alone. */
+  add(letters: SourceLetters): void {
+    if (letters.from === undefined) {
+      const { inHand } = this.#shard;
+      inHand.sealed -= letters.records.length;
+      inHand.poison += letters.records.length;
+    }
+    this.#waiting.push(letters);
+    if (!this.#running) this.#shard.spawn('letters', () => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    try {
+      while (this.#waiting.length > 0) await this.#pass();
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { context, signal } = this.#shard;
+    const due = new Map<string, Due>();
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (due.size > 0 && due.size + next.records.length > PASS_RECORDS) break;
+      this.#waiting.shift();
+      for (const at of next.records) due.set(placeOf(at), { at, letters: next });
+    }
+    const bytes = context.options.chunk.maxBytes + due.size * BYTES_PER_RECORD;
+    const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
+    try {
+      const wanted = CoordinateSet.of([...due.values()].map(({ at }) => at));
+      await readAgain(this.#shard, wanted, async (found) => {
+        await this.#publish(found, due);
+        for (const one of found) due.delete(placeOf(one));
+      });
+      await this.#publish(
+        [...due.values()].map(({ at }) => at),
+        due,
+      );
+    } finally {
+      release();
+    }
+  }
+
+  async #publish(records: readonly (SourceRecord | SourceCoordinate)[], due: ReadonlyMap<string, Due>): Promise<void> {
+    const { context, chunk } = this.#shard;
+    const of = (one: SourceCoordinate) => due.get(placeOf(one)) as Due;
+    // Records that are in no job go out together, whatever batches they were sealed into.
+    for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
+      const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
+      await chunk.inChunks(some, render, async (letters) => {
+        if (from === undefined) {
+          await this.#shard.deadLetter(letters);
+          this.#claimed();
+        } else await this.#shard.settle(from, context.options.deadLetters.topic, letters);
+        for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason))
+          context.ledger.deadLettered(reason, length);
+      });
+    }
+  }
+
+  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage } }: Due) {
+    const { context, chunk } = this.#shard;
     const about = {
-      topic: source.topic,
+      topic: context.options.source.topic,
       stage,
       replay: at.replay,
       maxValueBytes: context.topics.maxDeadLetterBytes,
     };
     const whole = 'value' in one && !chunk.isOversized(one);
     const { partition, offset, timestampMs } = at;
-    return { partition, offset, timestampMs, record: whole ? deadLetter(one, poison, about) : deadLetterOf(at, poison, about) };
-  };
-  await chunk.inChunks(records, letter, async (letters) => {
-    if (from === undefined) await shard.deadLetter(letters);
-    else await shard.settle(from, deadLetters.topic, letters);
-    context.ledger.deadLettered(poison.reason, letters.length);
-  });
+    const record = whole ? deadLetter(one, poison, about) : deadLetterOf(at, poison, about);
+    return { partition, offset, timestampMs, reason: poison.reason, record };
+  }
 }

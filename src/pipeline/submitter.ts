@@ -11,7 +11,7 @@ import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { deadLetterFromSource } from './source-letters.ts';
+import type { SourceLetterQueue } from './source-letters.ts';
 import type { WaitReason } from './wait-reasons.ts';
 
 export interface Submission {
@@ -47,20 +47,24 @@ export class Submitter {
   readonly #track: (job: LiveJob) => void;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #journaled: () => void;
+  readonly #letters: SourceLetterQueue;
 
   /**
    * @param hooks.track follows a job whose upload is through
    * @param hooks.fail takes a job whose upload cannot succeed
    * @param hooks.journaled a job was committed: W may have moved
+   * @param letters takes the records of a type that is refused for good
    */
   constructor(
     shard: ShardRuntime,
+    letters: SourceLetterQueue,
     hooks: { track: (job: LiveJob) => void; fail: (job: LiveJob, failure: JobFailure) => void; journaled: () => void },
   ) {
     this.#shard = shard;
     this.#track = hooks.track;
     this.#fail = hooks.fail;
     this.#journaled = hooks.journaled;
+    this.#letters = letters;
   }
 
   /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
@@ -88,10 +92,7 @@ export class Submitter {
           await this.#upload(job, created, sealed.body);
           return 'done';
         });
-        if (outcome === 'rejected') {
-          await this.#deadLetter(submission, sealed.records);
-          if (first) this.#journaled();
-        }
+        if (outcome === 'rejected') this.#deadLetter(submission, sealed.records);
         if (outcome !== 'later') return;
       }
     } finally {
@@ -100,13 +101,13 @@ export class Submitter {
     }
   }
 
-  async #deadLetter({ type, from }: Submission, records: CoordinateList): Promise<void> {
+  #deadLetter({ type, from }: Submission, records: CoordinateList): void {
     this.#shard.logger.error(
       { type, records: records.length },
       'the service refuses this content type; its records become dead letters',
     );
     const poison = { reason: 'rejected_type', message: 'the service does not accept this content type' } as const;
-    await deadLetterFromSource(this.#shard, { records, from, poison, stage: 'create' });
+    this.#letters.add({ records, from, poison, stage: 'create' });
   }
 
   async #encode(submission: Submission): Promise<Sealed> {

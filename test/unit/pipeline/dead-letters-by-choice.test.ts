@@ -1,6 +1,7 @@
 /** Dead letters by choice: onRejectedType and onFailure. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SourceRecord } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
@@ -131,4 +132,43 @@ test('by choice records that nothing more is tried for become dead letters as th
   assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'review_failed' }), 1);
   await world.clock.advance(2_000);
   assert.deepEqual([instance.gauge('balance_items'), instance.budget.usedBytes], [0, 0]);
+});
+
+test('one pass at a time reads the records of all refused batches, and they go out in full transactions', async () => {
+  const count = { now: 0, most: 0, records: 0 };
+  let transactions = 0;
+  const world = new World({
+    partitions: 1,
+    options: { review: { onRejectedType: 'dead-letter' }, chunk: { maxRows: 50 } },
+    hooks: {
+      commitFate: ({ transaction: { outputs = [] } }) => {
+        transactions += outputs.length;
+        return 'commit';
+      },
+    },
+    service: { fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined) },
+    wrap: (ports) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: async (range, onBatch, signal) => {
+          count.most = Math.max(count.most, ++count.now);
+          const counted = async (records: readonly SourceRecord[], next: number) => {
+            count.records += records.length;
+            await ports.clock.sleep(50, signal);
+            await onBatch(records, next);
+          };
+          await ports.reader.read(range, counted, signal).finally(() => count.now--);
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  // Each batch of five records spans two hundred.
+  world.produce(2_000, { types: Array.from({ length: 40 }, (_, n) => `type ${n}`) });
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(count.most, 1);
+  assert.ok(count.records <= 3 * 2_000, `${count.records} records read again for 2,000 letters`);
+  assert.ok(transactions <= 200, `${transactions} transactions for 2,000 letters, 50 in each at the most`);
+  assert.equal(instance.budget.usedBytes, 0);
 });
