@@ -13,6 +13,8 @@ import { systemClock, systemRandom } from './system.ts';
 /** A person waits: an address that does not answer is told soon. */
 const KAFKA_CONNECT_MS = 3_000;
 const SERVICE_TIMEOUT_MS = 5_000;
+/** A replay that is killed leaves its transaction open for as long: until then nobody reads what follows it on the target. */
+const REPLAY_TRANSACTION_MS = 10_000;
 
 export interface InspectOptions {
   /** Name; may be left out when the configuration has one pipeline. */
@@ -59,6 +61,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
         name: pipeline.name,
         group: source.group,
         topics,
+        reservedTopics: config.pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
         inOrder: output.order === 'source',
         skipsNullValues: source.nullValues === 'skip',
         transactionTimeoutMs: tuning.transactionTimeoutMs,
@@ -69,7 +72,15 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       signal,
       notice: options.notice,
       remoteBatch: service === undefined ? undefined : (id) => remoteBatch(service, id, signal),
-      openReplay: (journalTopic) => kafka.producers({ groupId: source.group, sourceTopic: source.topic, journalTopic }).open(0),
+      openReplay: (journalTopic) =>
+        kafka
+          .producers({
+            groupId: source.group,
+            sourceTopic: source.topic,
+            journalTopic,
+            transactionTimeoutMs: REPLAY_TRANSACTION_MS,
+          })
+          .open(0),
       instance: `${hostname()}-${process.pid}`,
     });
   } finally {

@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   missing: 'audit, explain: a source record has no terminal record, and is not on its way',
   double: 'audit, explain: a terminal record too many',
   unknown: 'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
-  interrupted: 'ended at once, by a second signal',
+  interrupted: 'ended by a signal before it was through; run: at once, by a second one',
 };
 
 /** The table that `--help` shows. */

@@ -2,8 +2,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/inspect.ts';
 import { loadConfig } from '../config/load.ts';
+import { nearest } from '../config/nearest.ts';
 import { parseDuration } from '../config/units.ts';
 import { InspectError } from '../inspect/context.ts';
+import { LETTER_REASONS } from '../inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Finish, Io } from './io.ts';
 
@@ -77,8 +79,13 @@ export function wholeNumber(what: string, min = 0): (text: string) => number {
   };
 }
 
-/** Several texts, given one by one. */
-export function texts(text: string, before: string[] = []): string[] {
+/** Several reasons of dead letters, given one by one. */
+export function letterReasons(text: string, before: string[] = []): string[] {
+  if (!LETTER_REASONS.some((reason) => reason === text)) {
+    const meant = nearest(text, LETTER_REASONS);
+    const hint = meant === undefined ? `There are: ${LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
+    throw new InvalidArgumentError(`No dead letter has this reason. ${hint}`);
+  }
   return [...before, text];
 }
 

@@ -51,19 +51,22 @@ export interface ContentItem extends SourceCoordinate {
 }
 
 /** Why a record cannot be reviewed; its kind becomes a metric label, so the set is closed. */
-export type PoisonReason =
-  | 'null_value'
-  | 'not_json'
-  | 'not_an_object'
-  | 'no_content'
-  | 'empty_content'
-  | 'no_type'
-  | 'type_not_allowed'
-  | 'bad_metadata'
-  | 'too_large'
-  | 'source_unavailable'
-  | 'rejected_type'
-  | 'review_failed';
+export const POISON_REASONS = [
+  'null_value',
+  'not_json',
+  'not_an_object',
+  'no_content',
+  'empty_content',
+  'no_type',
+  'type_not_allowed',
+  'bad_metadata',
+  'too_large',
+  'source_unavailable',
+  'rejected_type',
+  'review_failed',
+] as const;
+
+export type PoisonReason = (typeof POISON_REASONS)[number];
 
 export interface Poison {
   readonly reason: PoisonReason;

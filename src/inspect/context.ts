@@ -22,6 +22,8 @@ export interface PipelineView {
   };
   /** Each partition's batches publish in the order in which they were submitted (output.order: source). */
   readonly inOrder: boolean;
+  /** What the configuration's pipelines write, this one's and the others'. */
+  readonly reservedTopics: readonly string[];
   /** Null values are skipped, not dead-lettered. */
   readonly skipsNullValues: boolean;
   /** How long a transaction of the connector can stay open, ms. */

@@ -46,7 +46,8 @@ export async function scanLetters(
   });
 }
 
-const keyOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
+/** `partition:offset`. */
+export const keyOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 function readLetter({ eventId, partition, offset, record }: TerminalRecord): Letter {
   const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record.headers[DEAD_LETTER_HEADERS[name]]) ?? '';

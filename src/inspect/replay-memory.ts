@@ -16,23 +16,31 @@ export class ReplayMemory {
   /** By place of the letter: when the letter was published, and when it was replayed, ms. */
   readonly #replayed = new Map<string, { readonly publishedMs: number; readonly atMs: number }>();
 
-  /** Reads what is remembered, up to `until` (default: everything committed). An absent topic remembers nothing. */
-  static async read(inspection: Inspection, until?: number): Promise<ReplayMemory> {
-    const { scan, admin, pipeline, signal } = inspection;
-    const topic = memoryTopicOf(pipeline.topics.deadLetters);
+  #position = 0;
+
+  /** Reads everything committed. An absent topic remembers nothing. */
+  static async read(inspection: Inspection): Promise<ReplayMemory> {
     const memory = new ReplayMemory();
-    if (until === undefined && (await admin.describeTopic(topic)) === undefined) return memory;
+    const topic = memoryTopicOf(inspection.pipeline.topics.deadLetters);
+    if ((await inspection.admin.describeTopic(topic)) !== undefined) await memory.readOn(inspection);
+    return memory;
+  }
+
+  /** Reads from where it stopped up to `until` (default: everything committed). */
+  async readOn({ scan, pipeline, signal }: Inspection, until?: number): Promise<void> {
+    const topic = memoryTopicOf(pipeline.topics.deadLetters);
     const bounds = (await scan.bounds(topic)).get(0);
     if (bounds === undefined) throw new InspectError('refused', `topic ${topic} has no partition 0`);
+    const end = until ?? bounds.stable;
     await scan.read(
       topic,
-      { partition: 0, from: bounds.start, until: until ?? bounds.stable },
+      { partition: 0, from: Math.max(bounds.start, this.#position), until: end },
       (records) => {
-        for (const { key, value } of records) memory.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
+        for (const { key, value } of records) this.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
       },
       signal,
     );
-    return memory;
+    this.#position = end;
   }
 
   get size(): number {

@@ -1,21 +1,25 @@
 /** Puts the originals of dead letters back on a topic, each once. */
 import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
-import { type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
-import type { OutgoingRecord, SourceRecord } from '../core/record.ts';
+import type { ShardProducer } from '../core/ports/kafka.ts';
+import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
-import { memoryTopicOf, ownerWrite, ReplayMemory, replayedWrite } from './replay-memory.ts';
+import { keyOf, type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
+import { memoryTopicOf, ReplayMemory } from './replay-memory.ts';
+import { MAX_ROWS, type Replayable, ReplayWriter } from './replay-writer.ts';
 
-/** Originals of one transaction. */
-const MAX_ROWS = 500;
+/** Originals of one transaction, bytes of values. */
 const MAX_BYTES = 4 * 1024 * 1024;
+/** How often a person who waits is told. */
+const TELL_EVERY_MS = 5_000;
 
 export type ReplayStatus =
   /** Put back, or with a dry run: would be. */
   | 'replayed'
   | 'replayed_before'
   /** The letter has no value: it was gone from the source, too large for the dead letters, or there never was one. */
-  | 'no_value';
+  | 'no_value'
+  /** The target takes no record of this size, even alone. */
+  | 'too_large_for_target';
 
 export interface ReplayReport {
   readonly dryRun: boolean;
@@ -24,6 +28,10 @@ export interface ReplayReport {
   readonly letters: readonly (Letter & { readonly status: ReplayStatus })[];
   /** The list was cut: `counts` tell of all. */
   readonly listCut: boolean;
+  /** Source records that were asked for and have no dead letter. */
+  readonly unmatched: readonly SourceCoordinate[];
+  /** It was told to stop before it was through; `counts` tell of what was done. */
+  readonly interrupted: boolean;
 }
 
 export interface ReplayRequest {
@@ -35,6 +43,8 @@ export interface ReplayRequest {
   /** Opens the producer of the memory topic; undefined: a dry run. */
   readonly open: ((memoryTopic: string) => ShardProducer) | undefined;
   readonly instance: string;
+  /** Stops after the transaction that is under way. */
+  readonly stop?: AbortSignal;
 }
 
 /**
@@ -43,84 +53,109 @@ export interface ReplayRequest {
  * @throws InspectError
  */
 export async function replayLetters(inspection: Inspection, request: ReplayRequest): Promise<ReplayReport> {
-  const { to, filter, listLimit, open } = request;
+  const { to, open, instance, stop = new AbortController().signal } = request;
   await checkTarget(inspection, to);
-  if (open === undefined) return await run(inspection, request, await ReplayMemory.read(inspection), async () => undefined);
-  await prepareMemory(inspection);
-  const producer = open(memoryTopicOf(inspection.pipeline.topics.deadLetters));
-  const commit = async (...args: Parameters<ShardProducer['commit']>) => {
-    try {
-      return await producer.commit(...args);
-    } catch (error) {
-      if (!(error instanceof TransactionError)) throw error;
-      throw replayFailure(error);
-    }
-  };
-  try {
-    // Fences an earlier replay and settles what it left open; only then is the memory complete up to this record.
-    const { journalOffset } = await commit({ journal: [ownerWrite(request.instance, inspection.clock.now())] });
-    const memory = await ReplayMemory.read(inspection, journalOffset + 1);
-    return await run(inspection, { to, filter, listLimit, open, instance: request.instance }, memory, async (chunk) => {
-      const [head, ...rest] = chunk.map(({ letter }) => replayedWrite(letter, to, inspection.clock.now()));
-      if (head === undefined) return;
-      const outputs = [{ topic: to, records: chunk.map(({ original }) => original) }];
-      await commit({ journal: [head, ...rest], outputs });
+  if (open === undefined) {
+    const memory = await ReplayMemory.read(inspection);
+    const replay = new Replay(inspection, request, memory, async (chunk, told) => {
+      for (const one of chunk) told(one, 'replayed');
     });
+    return await replay.run(stop);
+  }
+  await prepareMemory(inspection);
+  const writer = await ReplayWriter.open(inspection, { to, open, instance, stop });
+  try {
+    return await new Replay(inspection, request, writer.memory, (chunk, told) => writer.write(chunk, told)).run(stop);
   } finally {
-    await producer.close();
+    await writer.close();
   }
 }
 
-interface Replayable {
-  readonly letter: Letter;
-  readonly original: OutgoingRecord;
-}
+class Replay {
+  readonly #inspection: Inspection;
+  readonly #request: ReplayRequest;
+  readonly #memory: ReplayMemory;
+  readonly #write: ReplayWriter['write'];
+  readonly #counts: Record<ReplayStatus, number> = { replayed: 0, replayed_before: 0, no_value: 0, too_large_for_target: 0 };
+  /** Those without a status are not written yet. */
+  readonly #listed: (Letter & { status?: ReplayStatus })[] = [];
+  readonly #matched = new Set<string>();
+  #chunk: Replayable[] = [];
+  #bytes = 0;
+  #writing: Promise<undefined> = Promise.resolve(undefined);
+  #toldMs: number;
 
-async function run(
-  inspection: Inspection,
-  { filter, to, listLimit, open }: ReplayRequest,
-  memory: ReplayMemory,
-  write: (chunk: readonly Replayable[]) => Promise<void>,
-): Promise<ReplayReport> {
-  const counts: Record<ReplayStatus, number> = { replayed: 0, replayed_before: 0, no_value: 0 };
-  const letters: (Letter & { status: ReplayStatus })[] = [];
-  let chunk: Replayable[] = [];
-  let bytes = 0;
-  let writing: Promise<undefined> = Promise.resolve(undefined);
+  constructor(inspection: Inspection, request: ReplayRequest, memory: ReplayMemory, write: ReplayWriter['write']) {
+    this.#inspection = inspection;
+    this.#request = request;
+    this.#memory = memory;
+    this.#write = write;
+    this.#toldMs = inspection.clock.now();
+  }
+
+  async run(stop: AbortSignal): Promise<ReplayReport> {
+    const { filter, to, open } = this.#request;
+    const inspection = { ...this.#inspection, signal: AbortSignal.any([this.#inspection.signal, stop]) };
+    try {
+      await scanLetters(inspection, filter, (letter, { record }) => this.#take(letter, record));
+      await this.#flush();
+    } catch (error) {
+      // The transaction that is under way is finished: left open it would hold up all readers of its topics.
+      await this.#writing.catch(() => undefined);
+      if (!stop.aborted || error !== stop.reason) throw error;
+      await this.#writing;
+    }
+    const letters = this.#listed.flatMap(({ status, ...letter }) => (status === undefined ? [] : [{ ...letter, status }]));
+    return {
+      dryRun: open === undefined,
+      to,
+      counts: this.#counts,
+      letters,
+      listCut: letters.length < Object.values(this.#counts).reduce((sum, count) => sum + count, 0),
+      unmatched: stop.aborted ? [] : filter.at.filter((at) => !this.#matched.has(keyOf(at))),
+      interrupted: stop.aborted,
+    };
+  }
+
+  #take(letter: Letter, record: SourceRecord): undefined | Promise<undefined> {
+    this.#matched.add(keyOf(letter));
+    const before = this.#memory.replayedMs(letter) !== undefined;
+    const status = before ? 'replayed_before' : letter.valueBytes === null ? 'no_value' : undefined;
+    const listed = this.#listed.length < this.#request.listLimit ? { ...letter } : letter;
+    if (listed !== letter) this.#listed.push(listed);
+    if (status !== undefined) {
+      this.#settle(listed, status);
+      return undefined;
+    }
+    this.#chunk.push({ letter: listed, original: originalOf(record) });
+    this.#bytes += letter.valueBytes ?? 0;
+    return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
+  }
+
+  #settle(letter: Letter & { status?: ReplayStatus }, status: ReplayStatus): void {
+    letter.status = status;
+    this.#counts[status]++;
+  }
+
   /** Transactions of one producer must not overlap: several partitions are read at a time. */
-  const flush = (): Promise<undefined> => {
-    const full = chunk;
-    chunk = [];
-    bytes = 0;
-    writing = writing.then(async () => {
-      await write(full);
+  #flush(): Promise<undefined> {
+    const full = this.#chunk;
+    this.#chunk = [];
+    this.#bytes = 0;
+    this.#writing = this.#writing.then(async () => {
+      await this.#write(full, ({ letter }, outcome) => this.#settle(letter, outcome));
+      this.#tell();
       return undefined;
     });
-    return writing;
-  };
-  await scanLetters(inspection, filter, (letter, { record }) => {
-    const status = statusOf(letter, memory);
-    counts[status]++;
-    if (letters.length < listLimit) letters.push({ ...letter, status });
-    if (status !== 'replayed') return undefined;
-    chunk.push({ letter, original: originalOf(record) });
-    bytes += letter.valueBytes ?? 0;
-    return chunk.length >= MAX_ROWS || bytes >= MAX_BYTES ? flush() : undefined;
-  });
-  await flush();
-  const listed = letters.length;
-  return {
-    dryRun: open === undefined,
-    to,
-    counts,
-    letters,
-    listCut: listed < counts.replayed + counts.replayed_before + counts.no_value,
-  };
-}
+    return this.#writing;
+  }
 
-function statusOf(letter: Letter, memory: ReplayMemory): ReplayStatus {
-  if (memory.replayedMs(letter) !== undefined) return 'replayed_before';
-  return letter.valueBytes === null ? 'no_value' : 'replayed';
+  #tell(): void {
+    const { clock, notice } = this.#inspection;
+    if (this.#request.open === undefined || clock.now() - this.#toldMs < TELL_EVERY_MS) return;
+    this.#toldMs = clock.now();
+    notice(`${this.#counts.replayed.toLocaleString('en-US')} records put on ${this.#request.to} so far`);
+  }
 }
 
 const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
@@ -131,13 +166,15 @@ export function originalOf({ key, value, headers }: SourceRecord): OutgoingRecor
 }
 
 async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {
-  const { decisions, deadLetters, journal } = pipeline.topics;
-  if ([decisions, deadLetters, journal, memoryTopicOf(deadLetters)].includes(to)) {
+  const { source, decisions, deadLetters, journal } = pipeline.topics;
+  const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];
+  if (to !== source && (written.includes(to) || written.some((topic) => memoryTopicOf(topic) === to))) {
     throw new InspectError(
       'usage',
       `${to} is a topic that the connector writes itself: replay to the source, or to a retry topic`,
     );
   }
+  if (to.startsWith('__')) throw new InspectError('usage', `${to} is a topic of Kafka's own`);
   if ((await admin.describeTopic(to)) === undefined) {
     throw new InspectError('refused', `topic ${to} does not exist: create it, or correct its name`);
   }
@@ -158,19 +195,5 @@ async function prepareMemory({ admin, pipeline }: Inspection): Promise<void> {
     });
   } else if (found.settings.get('cleanup.policy') !== 'compact') {
     throw new InspectError('refused', `topic ${topic} must have cleanup.policy=compact: otherwise it forgets what was replayed`);
-  }
-}
-
-function replayFailure(error: TransactionError): InspectError {
-  const again = 'Run it again: it goes on where this one stopped, and replays nothing twice.';
-  switch (error.failure) {
-    case 'fenced':
-      return new InspectError('refused', `another replay of the same dead letters has begun: this one ends. ${again}`, {
-        cause: error,
-      });
-    case 'rejected':
-      return new InspectError('refused', `Kafka refuses the replayed records: ${error.message}`, { cause: error });
-    default:
-      return new InspectError('unreachable', `${error.message}. ${again}`, { cause: error });
   }
 }

@@ -1,16 +1,19 @@
 import { Argument, Command } from 'commander';
+import type { Tools } from '../../app/inspect.ts';
 import type { LetterList } from '../../inspect/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../inspect/replay.ts';
+import { EXIT } from '../exit-codes.ts';
 import {
   type coordinate,
   coordinates,
   type InspectFlags,
   inspectOptions,
+  letterReasons,
   pointInTime,
   runTool,
-  texts,
   wholeNumber,
 } from '../inspect-command.ts';
+import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
 import { ago, type Cell, counted, table } from '../table.ts';
 
@@ -96,28 +99,45 @@ Examples:
     )
     .action(async (at: ReturnType<typeof coordinate>[], flags: ReplayFlags) => {
       const { replayLetters } = await import('../../inspect/replay.ts');
-      await runTool(
-        io,
-        finish,
-        flags,
-        async (tools) => ({
-          answer: await replayLetters(tools, {
-            filter: { ...filterOf(flags), at },
-            to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
-            listLimit: flags.limit,
-            open: flags.yes === true ? (topic) => tools.openReplay(topic) : undefined,
-            instance: tools.instance,
-          }),
-        }),
-        replayText,
-      );
+      const write = async (tools: Tools, stop?: AbortSignal) => {
+        const answer = await replayLetters(tools, {
+          filter: { ...filterOf(flags), at },
+          to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
+          listLimit: flags.limit,
+          open: stop === undefined ? undefined : (topic) => tools.openReplay(topic),
+          instance: tools.instance,
+          ...(stop === undefined ? {} : { stop }),
+        });
+        return { answer, code: answer.interrupted ? EXIT.interrupted : EXIT.ok };
+      };
+      const work = flags.yes === true ? (tools: Tools) => untilStopped(io, (stop) => write(tools, stop)) : write;
+      await runTool(io, finish, flags, (tools) => work(tools), replayText);
     });
   return letterOptions(command, 'letters that are shown; all that match are replayed');
 }
 
+/** A transaction that were left open would hold up the readers of its topics: the first signal only asks to stop. */
+async function untilStopped<T>(io: Io, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const signals = untilInterrupted();
+  void signals.interrupted.then(() => {
+    io.err('stopping after the transaction under way; once more to end at once\n');
+    stop.abort();
+  });
+  try {
+    return await work(stop.signal);
+  } finally {
+    signals.restore();
+  }
+}
+
 function letterOptions(command: Command, limit: string): Command {
   return inspectOptions(command)
-    .option('--reason <reason>', 'only letters with this reason (not_json, no_type, ...); may be given several times', texts)
+    .option(
+      '--reason <reason>',
+      'only letters with this reason (not_json, no_type, ...); may be given several times',
+      letterReasons,
+    )
     .option('--since <time>', 'only letters published since: ISO 8601, or a length of time before now (15m, 2h, 1d)', pointInTime)
     .option('-n, --limit <count>', limit, wholeNumber('The limit', 1), DEFAULT_LIMIT);
 }
@@ -148,13 +168,16 @@ function listText({ letters, matching, byReason }: LetterList, nowMs: number): s
   ].join('\n');
 }
 
-function replayText({ dryRun, to, letters, counts, listCut }: ReplayReport, nowMs: number): string {
+function replayText(report: ReplayReport, nowMs: number): string {
+  const { dryRun, to, letters, counts, listCut, interrupted } = report;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (all === 0) return 'No dead letters match: nothing to replay.\n';
+  const unmatched = unmatchedText(report);
+  if (all === 0 && !interrupted) return `No dead letters match: nothing to replay.\n${unmatched}`;
   const words: Readonly<Record<ReplayStatus, string>> = {
     replayed: dryRun ? 'would be replayed' : 'replayed',
     replayed_before: 'was replayed before',
     no_value: 'cannot: no value is left',
+    too_large_for_target: 'cannot: too large for the target',
   };
   const rows = letters.map((letter): Cell[] => [
     `${letter.partition}:${letter.offset}`,
@@ -163,12 +186,21 @@ function replayText({ dryRun, to, letters, counts, listCut }: ReplayReport, nowM
     letter.valueBytes,
     words[letter.status],
   ]);
-  const { replayed, replayed_before: before, no_value: gone } = counts;
-  const rest = [before > 0 ? `${before} replayed before` : '', gone > 0 ? `${gone} without a value left` : ''].filter(Boolean);
+  const { replayed, replayed_before: before, no_value: gone, too_large_for_target: tooLarge } = counts;
+  const rest = [
+    before > 0 ? `${before} replayed before` : '',
+    gone > 0 ? `${gone} without a value left` : '',
+    tooLarge > 0 ? `${tooLarge} too large for ${to}` : '',
+  ].filter(Boolean);
   const skipped = rest.length === 0 ? '' : ` Left alone: ${rest.join(', ')}.`;
   const done = dryRun
     ? `Dry run: ${counted(replayed, 'record')} would go to ${to}.${skipped}${replayed > 0 ? ' Add --yes to do it.' : ''}`
-    : `${counted(replayed, 'record')} put on ${to}.${skipped}`;
+    : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} put on ${to}.${skipped}${interrupted ? ' Run it again: it goes on from here.' : ''}`;
   const cut = listCut ? `The first ${letters.length} are shown.\n` : '';
-  return [table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows), `${cut}${done}\n`].join('\n');
+  return [table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows), `${cut}${unmatched}${done}\n`].join('\n');
+}
+
+function unmatchedText({ unmatched }: ReplayReport): string {
+  if (unmatched.length === 0) return '';
+  return `Without a dead letter: ${unmatched.map(({ partition, offset }) => `${partition}:${offset}`).join(' ')}.\n`;
 }

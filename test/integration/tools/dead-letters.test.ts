@@ -82,7 +82,7 @@ test('originals come back once, with key, value and headers as they were; the dr
   const dry = await toolJson<ReplayReport>(...replay, 'source');
   assert.deepEqual(
     [dry.code, dry.dryRun, dry.to, dry.counts],
-    [EXIT.ok, true, source, { replayed: 2, replayed_before: 0, no_value: 3 }],
+    [EXIT.ok, true, source, { replayed: 2, replayed_before: 0, no_value: 3, too_large_for_target: 0 }],
   );
   assert.deepEqual(statuses(dry), ['1 replayed', '2 replayed', '3 no_value', '4 no_value', '5 no_value']);
   assert.deepEqual(await kafka.readAll(source), []);
@@ -103,7 +103,7 @@ test('originals come back once, with key, value and headers as they were; the dr
 
   // Whatever is asked for next, and wherever to: each letter once.
   const again = await toolJson<ReplayReport>(...replay, retry, '--yes');
-  assert.deepEqual(again.counts, { replayed: 0, replayed_before: 2, no_value: 3 });
+  assert.deepEqual(again.counts, { replayed: 0, replayed_before: 2, no_value: 3, too_large_for_target: 0 });
   assert.deepEqual(await kafka.readAll(retry), []);
   assert.equal((await kafka.readAll(source)).length, 2);
 
@@ -114,7 +114,7 @@ test('originals come back once, with key, value and headers as they were; the dr
   // A letter that comes later is a new one; one at the place of an old letter too.
   await kafka.write(deadLetters, [letterOf(source, record(8, 'later'), 'not_json')]);
   const later = await toolJson<ReplayReport>(...replay, retry, '--yes', '1:8');
-  assert.deepEqual(later.counts, { replayed: 1, replayed_before: 0, no_value: 0 });
+  assert.deepEqual(later.counts, { replayed: 1, replayed_before: 0, no_value: 0, too_large_for_target: 0 });
   assert.deepEqual(
     (await kafka.readAll(retry)).map(({ value }) => String(value)),
     ['later'],

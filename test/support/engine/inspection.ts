@@ -22,6 +22,7 @@ export function inspectionOf(
       name: 'reviews',
       group: TOPICS.group,
       topics: { source: TOPICS.source, journal: TOPICS.journal, decisions: 'decisions', deadLetters: 'dead' },
+      reservedTopics: [],
       inOrder: false,
       skipsNullValues: false,
       transactionTimeoutMs: 60_000,
