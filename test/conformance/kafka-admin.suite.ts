@@ -79,16 +79,6 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
     });
 
-    it('answers the other questions while one fails', async () => {
-      for (let round = 0; round < 20; round++) {
-        const wrong = assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
-        const right = Array.from({ length: 4 }, (_, n) => world.settle(world.admin.ranges(world.topics.source, [n % 3])));
-        const described = world.settle(world.admin.describeTopic(world.topics.source));
-        const answers = await Promise.all([...right, described, wrong]);
-        assert.equal(answers.length, 6);
-      }
-    });
-
     it('tells what the group has committed, with its metadata, and null where it has nothing', async () => {
       const producer = world.producers().open(0);
       const offsets = [{ partition: 2, offset: 17, metadata: 'v1:3' }];
