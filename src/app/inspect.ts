@@ -5,7 +5,7 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
-import { connectKafka } from '../kafka/index.ts';
+import { connectKafka, questionFailure } from '../kafka/index.ts';
 import { ContentReviewClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { systemClock, systemRandom } from './system.ts';
@@ -56,9 +56,10 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       const why = role === 'journal' ? 'this pipeline has never run, or under another name' : 'is its name right?';
       throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
     }
-    return await work({
+    const tools: Tools = {
       pipeline: {
         name: pipeline.name,
+        kind: pipeline.kind,
         group: source.group,
         topics,
         reservedTopics: config.pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
@@ -82,7 +83,12 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
           })
           .open(0),
       instance: `${hostname()}-${process.pid}`,
-    });
+    };
+    return await work(tools);
+  } catch (error) {
+    const failure = error instanceof InspectError ? undefined : questionFailure(error);
+    if (failure === undefined) throw error;
+    throw new InspectError(failure, (error as Error).message, { cause: error });
   } finally {
     await Promise.all([scan.close(), service?.close()]);
     await kafka.close();

@@ -8,6 +8,10 @@ import { InspectError } from '../inspect/context.ts';
 import { LETTER_REASONS } from '../inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Finish, Io } from './io.ts';
+import { printable, printableLines } from './printable.ts';
+
+/** Characters of what is told in a sentence. */
+const MAX_SENTENCE = 2_000;
 
 export interface InspectFlags {
   readonly config: string;
@@ -36,23 +40,23 @@ export async function runTool<T extends object>(
   text: (answer: T, nowMs: number) => string,
 ): Promise<void> {
   try {
-    const config = await loadConfig(flags.config, io.env);
+    const config = await loadConfig(flags.config, io.env, { withoutServiceKey: flags.service !== true });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { withPipeline } = await import('../app/inspect.ts');
     const options = {
       pipeline: flags.pipeline,
       service: flags.service ?? false,
-      notice: (notice: string) => io.err(`${notice}\n`),
+      notice: (notice: string) => io.err(`${printable(notice, MAX_SENTENCE)}\n`),
     };
     const { name, answer, code } = await withPipeline(config, options, async (tools) => ({
       name: tools.pipeline.name,
       ...(await work(tools)),
     }));
-    io.out(flags.json === true ? `${JSON.stringify({ pipeline: name, ...answer })}\n` : text(answer, Date.now()));
+    io.out(flags.json === true ? `${JSON.stringify({ pipeline: name, ...answer })}\n` : printableLines(text(answer, Date.now())));
     finish(code ?? EXIT.ok);
   } catch (error) {
     if (!(error instanceof InspectError)) throw error;
-    io.err(`${error.message}\n`);
+    io.err(`${printable(error.message, MAX_SENTENCE)}\n`);
     finish(EXIT[error.failure]);
   }
 }

@@ -1,4 +1,6 @@
-/** Tables for people: upper-case heads, columns aligned, numbers to the right, nothing cut. */
+/** Tables for people: upper-case heads, columns aligned, numbers to the right, nothing cut but the texts of others. */
+import { printable } from './printable.ts';
+
 export type Cell = string | number | null;
 
 const GAP = '   ';
@@ -20,7 +22,8 @@ export function table(heads: readonly string[], rows: readonly (readonly Cell[])
   return `${[heads, ...texts].map(line).join('\n')}\n`;
 }
 
-const cellText = (cell: Cell): string => (cell === null ? '-' : typeof cell === 'number' ? cell.toLocaleString('en-US') : cell);
+const cellText = (cell: Cell): string =>
+  cell === null ? '-' : typeof cell === 'number' ? cell.toLocaleString('en-US') : printable(cell);
 
 /** How long ago, in the two largest units: `42s`, `3m10s`, `2d4h`. */
 export function ago(ms: number, nowMs: number): string {

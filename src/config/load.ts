@@ -4,16 +4,21 @@ import { crossChecks } from './cross-checks.ts';
 import { parseYaml } from './document.ts';
 import { draftOf } from './draft.ts';
 import { findingsOf } from './findings.ts';
-import { type Environment, interpolate } from './interpolate.ts';
+import { type Environment, type Interpolated, interpolate } from './interpolate.ts';
 import { ConfigError, type Finding, toProblems } from './problem.ts';
 import { secretReader } from './read-secret.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
+export interface LoadOptions {
+  /** The service is not asked for anything: its key need not be there, and is not read. */
+  readonly withoutServiceKey?: boolean;
+}
+
 /** Reads and checks a configuration file. @throws ConfigError with everything that is wrong, at once, sorted by path. */
-export async function loadConfig(path: string, env: Environment): Promise<Config> {
-  return parseConfig(await readText(path), env, { file: path, directory: dirname(path) });
+export async function loadConfig(path: string, env: Environment, options: LoadOptions = {}): Promise<Config> {
+  return parseConfig(await readText(path), env, { file: path, directory: dirname(path) }, options);
 }
 
 /**
@@ -24,6 +29,7 @@ export function parseConfig(
   text: string,
   env: Environment,
   origin: { readonly file: string; readonly directory: string },
+  { withoutServiceKey = false }: LoadOptions = {},
 ): Config {
   const document = parseYaml(text);
   if (document.problems.length > 0)
@@ -32,7 +38,8 @@ export function parseConfig(
       document.problems.map((problem) => ({ path: '(top level)', ...problem })),
     );
 
-  const interpolated = interpolate(document.value ?? {}, env);
+  const read = interpolate(document.value ?? {}, env);
+  const interpolated = withoutServiceKey ? keyLeftOut(read) : read;
   const schema = configSchema(secretReader(env, origin.directory));
   const result = schema.safeParse(interpolated.value);
   const findings: Finding[] = [...interpolated.problems, ...crossChecks(draftOf(schema, interpolated.value))];
@@ -43,6 +50,16 @@ export function parseConfig(
   }
   if (!result.success || findings.length > 0) throw new ConfigError(origin.file, toProblems(findings, document.locate));
   return result.data;
+}
+
+function keyLeftOut(read: Interpolated): Interpolated {
+  const { service } = read.value as { service?: unknown };
+  if (typeof service !== 'object' || service === null) return read;
+  return {
+    ...read,
+    value: { ...(read.value as object), service: { ...service, apiKey: 'not read' } },
+    problems: read.problems.filter(({ path: [first, second] }) => first !== 'service' || second !== 'apiKey'),
+  };
 }
 
 async function readText(path: string): Promise<string> {

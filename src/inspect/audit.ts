@@ -51,7 +51,7 @@ export interface AuditReport {
 
 /** Audits a range. @throws InspectError */
 export async function audit(inspection: Inspection, request: AuditRequest): Promise<AuditReport> {
-  const ranges = await rangesOf(inspection, request);
+  const { ranges, notes } = await rangesOf(inspection, request);
   let look = await lookAt(inspection, ranges, { whole: false });
   if (!look.whole && look.balances.some(({ missing, unknown }) => missing > 0 || unknown > 0)) {
     // A producer's timestamp may lie ahead of the time at which the record was really there.
@@ -62,7 +62,7 @@ export async function audit(inspection: Inspection, request: AuditRequest): Prom
     inspection.notice('some records seem to be missing: looking again before saying so');
     look = await lookAt(inspection, ranges, { whole: true, suspects: look.missing });
   }
-  return await report(inspection, look);
+  return await report(inspection, look, notes);
 }
 
 interface Range {
@@ -112,12 +112,19 @@ async function lookAt(
 }
 
 /** Step 1. */
-async function rangesOf(inspection: Inspection, request: AuditRequest): Promise<Range[]> {
+async function rangesOf(
+  inspection: Inspection,
+  request: AuditRequest,
+): Promise<{ ranges: readonly Range[]; notes: readonly string[] }> {
+  if (request.from !== undefined && request.to !== undefined && request.from >= request.to) {
+    throw new InspectError('usage', `a range from ${request.from} to ${request.to} (not included) holds nothing`);
+  }
   const { scan, pipeline } = inspection;
   const bounds = await scan.bounds(pipeline.topics.source);
   const firstAt = request.sinceMs === undefined ? undefined : await scan.firstAt(pipeline.topics.source, request.sinceMs);
   const wanted = request.partitions.length === 0 ? [...bounds.keys()] : [...new Set(request.partitions)].sort((a, b) => a - b);
-  return wanted.map((partition) => {
+  const cut: string[] = [];
+  const ranges = wanted.map((partition) => {
     const range = bounds.get(partition);
     if (range === undefined) {
       throw new InspectError(
@@ -127,8 +134,19 @@ async function rangesOf(inspection: Inspection, request: AuditRequest): Promise<
     }
     const from = Math.max(request.from ?? firstAt?.get(partition) ?? range.start, range.start);
     const to = Math.max(from, Math.min(request.to ?? range.stable, range.stable));
+    // What was asked for by offset, and is not there.
+    if ((request.from ?? from) < from || (request.to ?? to) > to) cut.push(`partition ${partition} to [${from}, ${to})`);
     return { partition, from, to };
   });
+  const first = request.from ?? 0;
+  if (first > 0 && wanted.every((partition) => first >= (bounds.get(partition)?.stable ?? 0))) {
+    const ends = ranges.map(({ partition }) => bounds.get(partition)?.stable);
+    throw new InspectError(
+      'usage',
+      `nothing has offset ${first} yet: the partitions of ${pipeline.topics.source} that are asked for end at ${ends.join(', ')}`,
+    );
+  }
+  return { ranges, notes: cut.length === 0 ? [] : [`cut to what the source has: ${cut.join(', ')}`] };
 }
 
 /** Step 2. */
@@ -185,7 +203,11 @@ async function judge(
   return { balances, reasons, missing };
 }
 
-async function report({ admin, pipeline }: Inspection, { balances, reasons, scanned }: Look): Promise<AuditReport> {
+async function report(
+  { admin, pipeline }: Inspection,
+  { balances, reasons, scanned }: Look,
+  about: readonly string[],
+): Promise<AuditReport> {
   const totals: Record<keyof AuditTotals, number> = {
     records: 0,
     decided: 0,
@@ -202,7 +224,7 @@ async function report({ admin, pipeline }: Inspection, { balances, reasons, scan
     replayed: 0,
   };
   for (const balance of balances) for (const key of Object.keys(totals) as (keyof AuditTotals)[]) totals[key] += balance[key];
-  const notes = [...reasons].map((reason) => REASONS[reason]);
+  const notes = [...about, ...[...reasons].map((reason) => REASONS[reason])];
   let tooMany = totals.double > 0;
   if (totals.withoutSource > 0) {
     const compacted = (await admin.describeTopic(pipeline.topics.source))?.settings.get('cleanup.policy')?.includes('compact');

@@ -13,6 +13,7 @@ export interface RemoteBatch {
 
 export interface PipelineView {
   readonly name: string;
+  readonly kind: string;
   readonly group: string;
   readonly topics: {
     readonly source: string;

@@ -186,7 +186,12 @@ async function askService(
 ): Promise<Map<string, RemoteBatch>> {
   const answers = new Map<string, RemoteBatch>();
   if (remoteBatch === undefined) return answers;
-  const ids = journals.flatMap(({ state }) => [...state.jobs.values()].map(({ record }) => record.remoteId));
+  const jobs = journals.flatMap(({ state }) => [...state.jobs.values()].map(({ record }) => record));
+  const oldest = jobs.sort((a, b) => a.createdMs - b.createdMs).slice(0, MAX_ASKED);
+  if (oldest.length < jobs.length) {
+    notes.push(`the service was asked for the oldest ${MAX_ASKED} of ${jobs.length} batches`);
+  }
+  const ids = oldest.map(({ remoteId }) => remoteId);
   await eachAtATime(ids, SERVICE_CALLS_AT_A_TIME, async (id) => {
     answers.set(id, await remoteBatch(id));
   }).catch((error: unknown) => {
@@ -198,3 +203,5 @@ async function askService(
 }
 
 const SERVICE_CALLS_AT_A_TIME = 4;
+/** The connector's own calls share the service's limits with these. */
+const MAX_ASKED = 100;

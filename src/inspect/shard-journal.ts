@@ -30,7 +30,9 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
   let position = 0;
   for (let pass = 1; ; pass++) {
     // Only what is committed: an open transaction of the owner says nothing yet, and must not hold us up.
-    const bounds = (await scan.bounds(pipeline.topics.journal)).get(shard);
+    const all = await scan.bounds(pipeline.topics.journal);
+    const shards = all.size;
+    const bounds = all.get(shard);
     if (bounds === undefined) {
       throw new InspectError('usage', `the journal ${pipeline.topics.journal} has no partition ${shard}`);
     }
@@ -52,7 +54,7 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
         signal,
       );
       const state = view.finish();
-      checkMeta(inspection, state);
+      checkMeta(inspection, state, shards);
       return { shard, state, history, live: liveOffsets(state) };
     } catch (error) {
       if (!(error instanceof JournalFormatError)) throw error;
@@ -67,13 +69,20 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
   }
 }
 
-function checkMeta({ pipeline }: Inspection, { meta }: JournalState): void {
-  const { group, topics } = pipeline;
-  if (meta === undefined || (meta.group === group && meta.source === topics.source)) return;
-  throw new InspectError(
-    'refused',
-    `the journal ${topics.journal} belongs to group ${meta.group} and topic ${meta.source}, not to ${group} and ${topics.source}: is this the configuration that the pipeline runs with?`,
-  );
+function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: number): void {
+  const { group, kind, topics } = pipeline;
+  if (meta === undefined) return;
+  const refuse = (why: string) => new InspectError('refused', `the journal ${topics.journal} ${why}`);
+  if (meta.group !== group || meta.source !== topics.source || meta.kind !== kind) {
+    throw refuse(
+      `belongs to group ${meta.group} and topic ${meta.source} (${meta.kind}), not to ${group} and ${topics.source} (${kind}): is this the configuration that the pipeline runs with?`,
+    );
+  }
+  if (meta.shards !== shards) {
+    throw refuse(
+      `was made with ${meta.shards} partitions and has ${shards}: which records its shards hold can no longer be told`,
+    );
+  }
 }
 
 /** What the journal says about one partition. */

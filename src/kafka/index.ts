@@ -10,6 +10,7 @@ import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts'
 import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
+export { questionFailure } from './question-failure.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, SourceReaderOptions };
 
 /** A cluster, with everything the connector does there. Nothing connects before it is used. */

@@ -33,12 +33,18 @@ interface OffsetsBroker {
   }): Promise<{ readonly responses: readonly { readonly partitions: readonly { partition: number; offset: string }[] }[] }>;
 }
 
+interface Connection {
+  readonly client: Client;
+  readonly cluster: Cluster;
+  readonly ready: Promise<void>;
+}
+
 export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
   readonly #admin: KafkaAdmin;
   readonly #logger: Logger;
   readonly #readers = new Set<KafkaSourceReader>();
-  #connection: { readonly client: Client; readonly cluster: Cluster; readonly ready: Promise<void> } | undefined;
+  #connection: Connection | undefined;
 
   constructor(connect: ConnectOptions, admin: KafkaAdmin, logger: Logger) {
     this.#connect = connect;
@@ -142,12 +148,22 @@ export class KafkaTopicScan implements TopicScan {
   }
 
   async #cluster(): Promise<Cluster> {
-    if (this.#connection === undefined) {
-      const client = new Client(this.#connect, this.#logger, RETRY);
-      const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
-      this.#connection = { client, cluster, ready: cluster.connect() };
+    this.#connection ??= this.#open();
+    const connection = this.#connection;
+    try {
+      await connection.ready;
+    } catch (error) {
+      // The next question connects anew.
+      if (this.#connection === connection) this.#connection = undefined;
+      await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
+      throw error;
     }
-    await this.#connection.ready;
-    return this.#connection.cluster;
+    return connection.cluster;
+  }
+
+  #open(): Connection {
+    const client = new Client(this.#connect, this.#logger, RETRY);
+    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
+    return { client, cluster, ready: cluster.connect() };
   }
 }

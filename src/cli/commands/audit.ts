@@ -5,10 +5,13 @@ import type { OffsetRun } from '../../inspect/offset-runs.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type InspectFlags, inspectOptions, partitionNumbers, pointInTime, runTool, wholeNumber } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
+import { printable } from '../printable.ts';
 import { type Cell, counted, table } from '../table.ts';
 
 /** Runs of offsets that a person is shown. */
 const SHOWN_RUNS = 20;
+/** Characters of a note. */
+const MAX_NOTE = 2_000;
 
 interface AuditFlags extends InspectFlags {
   readonly partition?: number[];
@@ -99,9 +102,11 @@ function auditText({ verdict, partitions, totals, notes, scanned }: AuditReport)
     ...listOf('Terminal records without a source record', partitions, ({ withoutSourceOffsets }) => withoutSourceOffsets),
   ];
   if (lists.length > 0) parts.push(`${lists.join('\n')}\n`);
-  for (const note of notes) parts.push(`Note: ${note}.\n`);
+  for (const note of notes) parts.push(`Note: ${printable(note, MAX_NOTE)}.\n`);
   const read = scanned.reduce((sum, { from, until }) => sum + until - from, 0);
-  parts.push(`${VERDICTS[verdict]} (${counted(totals.records, 'source record')}; ${counted(read, 'output offset')} read)\n`);
+  const word =
+    totals.records === 0 && verdict === 'balanced' ? 'Nothing to judge: the range holds no record.' : VERDICTS[verdict];
+  parts.push(`${word} (${counted(totals.records, 'source record')}; ${counted(read, 'output offset')} read)\n`);
   return parts.join('\n');
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../inspect-command.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
+import { printable } from '../printable.ts';
 import { ago, type Cell, counted, table } from '../table.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -160,7 +161,7 @@ function listText({ letters, matching, byReason }: LetterList, nowMs: number): s
   ]);
   const reasons = Object.entries(byReason)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, count]) => `${count} ${reason}`);
+    .map(([reason, count]) => `${count} ${printable(reason)}`);
   const shown = letters.length < matching ? `, the newest ${letters.length} shown` : '';
   return [
     table(['RECORD', 'REASON', 'STAGE', 'AGE', 'BYTES', 'REPLAYED', 'LETTER', 'MESSAGE'], rows),

@@ -4,7 +4,11 @@ import type { OutputRange } from '../../inspect/terminal-scan.ts';
 import { EXIT } from '../exit-codes.ts';
 import { coordinate, type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
+import { printable } from '../printable.ts';
 import { ago, counted, instant } from '../table.ts';
+
+/** Characters of one line: what was read of many partitions is long. */
+const MAX_FACT = 2_000;
 
 export function explainCommand(io: Io, finish: Finish): Command {
   const command = new Command('explain')
@@ -62,8 +66,8 @@ function explainText(report: Explanation, nowMs: number): string {
   if (scanned.length > 0) facts.push(['looked at', scanText(scanned)]);
   for (const note of notes) facts.push(['note', note]);
   const width = Math.max(...facts.map(([name]) => name.length)) + 3;
-  const lines = facts.map(([name, text]) => `  ${name.padEnd(width)}${text}`);
-  return `${partition}:${offset}  ${report.summary}\n\n${lines.join('\n')}\n`;
+  const lines = facts.map(([name, text]) => `  ${name.padEnd(width)}${printable(text, MAX_FACT)}`);
+  return `${partition}:${offset}  ${printable(report.summary, MAX_FACT)}\n\n${lines.join('\n')}\n`;
 }
 
 function recordText({ record, timestampMs, valueBytes }: Explanation['source'], nowMs: number): string {
@@ -76,8 +80,8 @@ function recordText({ record, timestampMs, valueBytes }: Explanation['source'], 
 function jobText({ remoteId, type, depth, count, createdMs, leftMs, live, service }: NamingJob, nowMs: number): string {
   const left = live ? 'live' : leftMs === null ? 'over' : `left it ${ago(leftMs, nowMs)} ago`;
   const halved = depth > 0 ? `, halved ${counted(depth, 'time')}` : '';
-  const state = service === null ? '' : `; service: ${service.status}`;
-  return `batch ${remoteId}, type ${type}, ${counted(count, 'row')}${halved}, created ${instant(createdMs)}, ${left}${state}`;
+  const state = service === null ? '' : `; service: ${printable(service.status)}`;
+  return `batch ${printable(remoteId)}, type ${printable(type)}, ${counted(count, 'row')}${halved}, created ${instant(createdMs)}, ${left}${state}`;
 }
 
 function terminalText(
@@ -86,8 +90,8 @@ function terminalText(
 ): string {
   const what =
     deadLetter !== null
-      ? `${deadLetter.reason} at ${deadLetter.stage}`
-      : `${decision?.status ?? 'unreadable'}${decision?.result ? ` ${decision.result}` : ''}`;
+      ? `${printable(deadLetter.reason)} at ${printable(deadLetter.stage)}`
+      : printable(`${decision?.status ?? 'unreadable'}${decision?.result ? ` ${decision.result}` : ''}`);
   return `${what}, ${topic} ${partition}:${offset}, ${instant(timestampMs)} (${ago(timestampMs, nowMs)} ago), event id ${eventId}`;
 }
 

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { JobReport, JournalReport, ShardReport } from '../../inspect/journal-report.ts';
 import { type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
+import { printable } from '../printable.ts';
 import { ago, type Cell, counted, table } from '../table.ts';
 
 export function journalCommand(io: Io, finish: Finish): Command {
@@ -44,7 +45,7 @@ function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: numbe
       ),
     );
   }
-  for (const note of notes) parts.push(`Note: ${note}\n`);
+  for (const note of notes) parts.push(`Note: ${printable(note, 2_000)}\n`);
   return parts.join('\n');
 }
 

@@ -200,3 +200,47 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   assert.equal(new Set(back.map(({ key }) => String(key))).size, COUNT);
   for (const { headers } of back) assert.equal(headers[DEAD_LETTER_HEADERS.reason], undefined);
 });
+
+test('SIGINT ends a replay with 130 and leaves no transaction open; the next run goes on', async () => {
+  const { source, deadLetters, retry, flags } = await pipeline();
+  const COUNT = 2_000;
+  const letters = Array.from({ length: COUNT }, (_, n) => letterOf(source, record(n, `value ${n}`), 'not_json'));
+  await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
+  const transactionalId = uniqueName('open');
+  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', { transactionalId, timeoutMs: 600_000 });
+  await kafka.write(deadLetters, letters.slice(COUNT / 2));
+  const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
+  const stopped = startCli(replay);
+  const some = async () => (await kafka.readAll(retry)).length >= COUNT / 2;
+  await eventually('half of them are back', some, { deadlineMs: 60_000 });
+  stopped.child.kill('SIGINT');
+  const { code, out, err } = await stopped.ended;
+  assert.equal(code, EXIT.interrupted, err);
+  assert.match(err, /stopping after the transaction under way/);
+  const before = (await kafka.readAll(retry)).length;
+  assert.match(out, new RegExp(`^Interrupted: ${before.toLocaleString('en-US')} records put on ${retry}\\.`, 'm'));
+  assert.ok(before < COUNT);
+  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', { transactionalId });
+  const rest = await toolJson<ReplayReport>(...replay.slice(0, 5), ...flags);
+  assert.deepEqual([rest.code, rest.counts.replayed, rest.counts.replayed_before], [EXIT.ok, COUNT - before, before]);
+  assert.equal(new Set((await kafka.readAll(retry)).map(({ key }) => String(key))).size, COUNT);
+});
+
+test('what the target does not take is told, and the others come back', async () => {
+  const { source, deadLetters, flags } = await pipeline();
+  const small = await kafka.createTopic('small', { settings: { 'max.message.bytes': '2000' } });
+  const values = Array.from({ length: 40 }, (_, n) => (n === 17 ? 'x'.repeat(2_600) : `value ${n}`));
+  const context = { topic: source, stage: 'decode', replay: 0, maxValueBytes: 10_000 } as const;
+  await kafka.write(
+    deadLetters,
+    values.map((value, n) => ({ ...deadLetter(record(n, value), why('not_json'), context), partition: n % 2 })),
+  );
+  const report = await toolJson<ReplayReport>('dead-letters', 'replay', '--to', small, '--yes', ...flags);
+  assert.deepEqual(report.counts, { replayed: 39, replayed_before: 0, no_value: 0, too_large_for_target: 1 });
+  assert.deepEqual(
+    report.letters.flatMap(({ offset, status }) => (status === 'too_large_for_target' ? [offset] : [])),
+    [17],
+  );
+  const keys = (await kafka.readAll(small)).map(({ key }) => String(key));
+  assert.deepEqual([keys.length, new Set(keys).size], [39, 39]);
+});

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { questionFailure } from '../../../src/kafka/index.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from './tool.ts';
@@ -58,10 +59,39 @@ test('which pipeline is meant must be clear, and a place must be one', async () 
     [['audit', '-p', 'posts', '--since', '1 fortnight'], /A time is ISO 8601/],
     [['dead-letters', 'replay', '-p', 'posts'], /required option '--to <topic>' not specified/],
     [['dead-letters', 'replay', '7', '-p', 'posts', '--to', 'source'], /A record is named PARTITION:OFFSET/],
+    [['dead-letters', 'list', '-p', 'posts', '--reason', 'not_jsn'], /Did you mean not_json\?/],
     [['dead-letters', 'list', '-p', 'posts', '--limit', '0'], /The limit is a whole number from 1/],
   ] as const) {
     const { code, out, err } = await tool(...args, ...flags);
     assert.deepEqual([code, out], [EXIT.usage, ''], args.join(' '));
     assert.match(err, pattern);
   }
+});
+
+test('only what asks the service needs its key', async () => {
+  const file = path.join(directory, 'no-key.yaml');
+  const reference = '$'.concat('{NO_SUCH_VARIABLE}');
+  for (const apiKey of [reference, { env: 'NO_SUCH_VARIABLE' }, { file: 'no-such-file' }, undefined]) {
+    const service = { baseUrl: 'http://127.0.0.1:9', apiKey };
+    const pipelines = [{ name: 'one', source: { topic: 'no-such-topic' } }];
+    writeFileSync(file, stringify({ kafka: { brokers: kafka.brokers }, service, pipelines }));
+    for (const args of [['audit'], ['dead-letters', 'list'], ['journal', '--no-service'], ['explain', '0:0', '--no-service']]) {
+      const { code, err } = await tool(...args, '--config', file);
+      assert.equal(code, EXIT.refused, `${args.join(' ')}: ${err}`);
+    }
+    for (const args of [['journal'], ['explain', '0:0']]) {
+      const { code, err } = await tool(...args, '--config', file);
+      assert.equal(code, EXIT.usage);
+      assert.match(err, /service\.apiKey/);
+    }
+  }
+});
+
+test('Kafka that stops answering half-way is 3, and one that refuses is 4', () => {
+  const refused = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type: 'TOPIC_AUTHORIZATION_FAILED' });
+  const gone = Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError' });
+  const wrapped = (cause: Error) => new Error('cannot list the offsets', { cause: new Error('deeper', { cause }) });
+  assert.equal(questionFailure(wrapped(refused)), 'refused');
+  assert.equal(questionFailure(wrapped(gone)), 'unreachable');
+  assert.equal(questionFailure(new TypeError('a mistake of ours')), undefined);
 });

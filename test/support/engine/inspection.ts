@@ -20,6 +20,7 @@ export function inspectionOf(
   return {
     pipeline: {
       name: 'reviews',
+      kind: 'scripted',
       group: TOPICS.group,
       topics: { source: TOPICS.source, journal: TOPICS.journal, decisions: 'decisions', deadLetters: 'dead' },
       reservedTopics: [],

@@ -1,7 +1,8 @@
 /** What people read, and what they may write: tables, ages, places, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { coordinate, pointInTime, wholeNumber } from '../../../src/cli/inspect-command.ts';
+import { coordinate, letterReasons, pointInTime, wholeNumber } from '../../../src/cli/inspect-command.ts';
+import { printable, printableLines } from '../../../src/cli/printable.ts';
 import { ago, counted, instant, table } from '../../../src/cli/table.ts';
 
 test('a table aligns texts to the left and numbers to the right, and cuts nothing', () => {
@@ -65,4 +66,22 @@ test('a whole number is one', () => {
   for (const wrong of ['-1', '1.5', 'x', '', '1e3'])
     assert.throws(() => wholeNumber('An offset')(wrong), /An offset is a whole number from 0/);
   assert.throws(() => wholeNumber('The limit', 1)('0'), /from 1/);
+});
+
+test('a reason is one of those that there are', () => {
+  assert.deepEqual(letterReasons('not_json', ['no_type']), ['no_type', 'not_json']);
+  assert.throws(() => letterReasons('not-jsn'), /Did you mean not_json\?/);
+  assert.throws(() => letterReasons('whatever'), /There are: null_value, not_json, /);
+});
+
+test('what other people wrote does nothing at a terminal', () => {
+  const hostile = 'a\u001b[2Jb\u009bc\rd\ne\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀';
+  assert.equal(
+    printable(hostile),
+    String.raw`a\u001b[2Jb\u009bc\u000dd\u000ae\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀`.replaceAll('\\\\', '\\'),
+  );
+  assert.equal(printableLines('one\ntwo\u0007\n'), 'one\ntwo\\u0007\n');
+  assert.equal(printable('😀'.repeat(201)), `${'😀'.repeat(200)}…`);
+  assert.equal(printable('x'.repeat(200)), 'x'.repeat(200));
+  assert.equal(table(['A'], [['x\ny\u001b']]), 'A\nx\\u000ay\\u001b\n');
 });

@@ -215,6 +215,16 @@ test('a range is cut to what the log holds; a partition that does not exist is r
     [[0, 4, 10]],
   );
   assert.deepEqual(columns(report), { records: 6, decided: 6 });
+  assert.deepEqual(report.notes, ['cut to what the source has: partition 0 to [4, 10)']);
+  assert.deepEqual((await auditOf(world, { from: 5, to: 10 })).notes, []);
+  assert.deepEqual((await auditOf(world, { partitions: [0] })).notes, [], 'nothing was asked for by offset');
+  for (const [from, to] of [
+    [7, 7],
+    [7, 3],
+  ] as const) {
+    await assert.rejects(auditOf(world, { from, to }), isInspectError('usage', /not included\) holds nothing/));
+  }
+  await assert.rejects(auditOf(world, { from: 10 }), isInspectError('usage', /nothing has offset 10 yet: .* end at 10, 10/));
   const since = await auditOf(world, { sinceMs: world.clock.now() + 1_000 });
   assert.deepEqual([since.verdict, columns(since), since.scanned], ['balanced', {}, []]);
   await assert.rejects(auditOf(world, { partitions: [2] }), isInspectError('usage', /no partition 2: it has 2, from 0 to 1/));
@@ -228,6 +238,21 @@ test('the journal of another pipeline, and one that cannot be read, are refused'
   await assert.rejects(
     auditOf(world, {}, { pipeline: { group: 'others' } }),
     isInspectError('refused', /belongs to group reviewers/),
+  );
+  await assert.rejects(
+    auditOf(world, {}, { pipeline: { kind: 'imports' } }),
+    isInspectError('refused', /belongs to .*\(scripted\), not to .*\(imports\)/),
+  );
+  const more = inspectionOf(world);
+  const bounds = more.scan.bounds.bind(more.scan);
+  more.scan.bounds = async (topic) => {
+    const all = new Map(await bounds(topic));
+    if (topic === TOPICS.journal) all.set(all.size, { start: 0, stable: 0, end: 0 });
+    return all;
+  };
+  await assert.rejects(
+    world.through(audit(more, { partitions: [0] })),
+    isInspectError('refused', /was made with 1 partitions and has 2/),
   );
   world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'surprise', value: '{}' }]);
   await assert.rejects(auditOf(world), isInspectError('refused', /does not know: key "surprise"/));

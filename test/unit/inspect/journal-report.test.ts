@@ -66,6 +66,30 @@ test('a service that does not answer is told once, and nothing else is lost', as
   assert.ok(calls <= 4, `${calls} calls to a service that is down`);
 });
 
+test('of many batches the service is asked for the oldest hundred, and that is told', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  world.start();
+  for (let n = 0; n < 103; n++) world.event(0);
+  await world.clock.advance(120_000);
+  const asked: string[] = [];
+  const remoteBatch = async (id: string): Promise<RemoteBatch> => {
+    asked.push(id);
+    return { status: 'PENDING', finished: 0, total: 1 };
+  };
+  const { jobs, notes } = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
+  assert.deepEqual([jobs.length, asked.length], [103, 100]);
+  assert.deepEqual(notes, ['the service was asked for the oldest 100 of 103 batches']);
+  const unasked = jobs.filter(({ service }) => service === null).map(({ id }) => id);
+  assert.deepEqual(
+    unasked,
+    jobs.slice(100).map(({ id }) => id),
+  );
+});
+
 test('under output.order: source a batch waits for the earliest before it that shares a partition', async () => {
   const world = new World({
     partitions: 2,
