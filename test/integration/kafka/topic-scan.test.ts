@@ -1,7 +1,9 @@
 /** Topics read from the side: bounds with and without open transactions, times, and reads that wait for them. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/index.ts';
+import { KafkaAdmin } from '../../../src/kafka/admin.ts';
+import { connectKafka, questionFailure } from '../../../src/kafka/index.ts';
+import { KafkaTopicScan } from '../../../src/kafka/topic-scan.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
 
@@ -68,4 +70,21 @@ test('a group that nobody ever joined is told as such; a topic that is not there
   assert.deepEqual(await scan.group(uniqueName('group')), { state: 'Dead', members: 0 });
   const topic = uniqueName('none');
   await assert.rejects(scan.bounds(topic), new RegExp(`topic ${topic}`));
+});
+
+test('a connection that could not be made is made anew for the next question; what failed is told apart', async () => {
+  const topic = await kafka.createTopic('anew');
+  const options = { brokers: ['127.0.0.1:1'], clientId: 'scan-test', connectionTimeoutMs: 1_000 };
+  const logger = createLogger({ level: 'silent' });
+  const admin = new KafkaAdmin({ brokers: kafka.brokers, clientId: 'scan-test' }, logger);
+  const again = new KafkaTopicScan(options, admin, logger);
+  const failed = await again.bounds(topic).then(
+    () => assert.fail('nobody listens there'),
+    (error: unknown) => error,
+  );
+  assert.equal(questionFailure(failed), 'unreachable');
+  options.brokers = [...kafka.brokers];
+  assert.equal((await again.bounds(topic)).size, 1);
+  await again.close();
+  await admin.close();
 });
