@@ -18,6 +18,8 @@ export interface ResultFileOptions extends WantedColumns {
   readonly onNotice: (notice: ResultNotice) => void;
   /** Shared by all downloads of a pipeline. */
   readonly lastRows: LastRows;
+  /** Rows that the service says it wrote; undefined when it does not say. */
+  readonly expectedRows?: number | undefined;
 }
 
 /** Bytes parsed in one go: a millisecond or less. */
@@ -38,6 +40,7 @@ export async function* readResults(
   const parser = new RecordParser(records, options.maxRowBytes);
   let reader: ResultRowReader | undefined;
   let referenceColumn = 0;
+  let taken = 0;
 
   const takeRows = (): (ResultRow | MalformedRow)[] => {
     const rows: (ResultRow | MalformedRow)[] = [];
@@ -50,6 +53,7 @@ export async function* readResults(
         rows.push(reader.read(record));
       }
     }
+    taken += rows.length;
     records.length = 0;
     return rows;
   };
@@ -75,7 +79,8 @@ export async function* readResults(
     let problem = await parser.finish();
     const last = records.at(-1);
     const mayBeCut = problem === undefined && lastByte !== LINE_FEED && reader !== undefined && last !== undefined;
-    if (mayBeCut && !options.lastRows.isWhole(last, last[referenceColumn] ?? '')) {
+    const more = taken + records.length < (options.expectedRows ?? 0);
+    if (mayBeCut && !options.lastRows.isWhole(last, last[referenceColumn] ?? '', more)) {
       records.pop();
       problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');
     }

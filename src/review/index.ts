@@ -76,7 +76,8 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Pipe
       if (status.resultUrl === undefined) {
         throw new ServiceError('protocol', 'the batch has no download address', { operation: 'download' });
       }
-      yield* readResults(await service.download(status.resultUrl, { signal }), files);
+      const { expectedRows } = status;
+      yield* readResults(await service.download(status.resultUrl, { signal }), { ...files, expectedRows });
     },
 
     failure: renderer.failure,

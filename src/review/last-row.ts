@@ -14,10 +14,12 @@ export class LastRows {
    * True when the last cell shows by itself that nothing is wanting (a JSON list or object), or when an earlier download
    * ended with the same row: a cut would hardly come twice in the same place, and a service that ends its files so always does.
    * @param reference the row's reference, which no other row has
+   * @param more whether the service wrote more rows than came: then the file was cut, however often in the same place
    */
-  isWhole(cells: readonly string[], reference: string): boolean {
+  isWhole(cells: readonly string[], reference: string, more: boolean): boolean {
     const last = cells.at(-1) ?? '';
     if (/^\s*[[{]/.test(last) && isJsonText(last)) return true;
+    if (more) return false;
     // Two beginnings of one row are the same when they are as long.
     const row = `${cells.reduce((length, cell) => length + cell.length, cells.length)} ${reference}`;
     if (this.#seen.delete(row)) return true;

@@ -184,6 +184,20 @@ test('a last row without a line end is held back when it may have been cut, and 
   assert.deepEqual([shown(rows), error], [both, undefined]);
 });
 
+test('a last row without a line end is never believed while the service counts more rows, however often the cut comes again', async () => {
+  const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  for (let download = 0; download < 4; download++) {
+    const { rows, error } = await collectRows(kind, 2);
+    assert.deepEqual(rows, []);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  }
+  await collectRows(kind, 1);
+  assert.deepEqual(shown((await collectRows(kind, 1)).rows), [[3, 41, 'success']]);
+});
+
 test('a last row without a line end is taken at once when its last cell is JSON and so shows that it is whole', async () => {
   const [record] = await decisions(kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}`));
   assert.equal(decisionOf(record).result, 'spam');

@@ -72,10 +72,11 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 export type Row = ResultRow | MalformedRow;
 
 /** Every row of a kind's results, and what ended them early. */
-export async function collectRows(kind: PipelineKind): Promise<{ rows: Row[]; error: unknown }> {
+export async function collectRows(kind: PipelineKind, expectedRows?: number): Promise<{ rows: Row[]; error: unknown }> {
   const rows: Row[] = [];
   try {
-    const status = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://storage.example/file' } as const;
+    const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://storage.example/file' } as const;
+    const status = expectedRows === undefined ? finished : { ...finished, expectedRows };
     for await (const slice of kind.results(status, SIGNAL)) rows.push(...slice);
     return { rows, error: undefined };
   } catch (error) {
