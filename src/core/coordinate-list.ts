@@ -25,6 +25,11 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
     for (const { partition, replay } of items) this.#replays.set(partition, replay);
   }
 
+  /** How often the group had been reset before the records of this partition. */
+  replayOf(partition: number): number {
+    return this.#replays.get(partition) ?? 0;
+  }
+
   *[Symbol.iterator](): IterableIterator<ClaimedCoordinate> {
     for (let i = 0; i < this.length; i++) {
       const partition = this.#partitions[i] as number;
@@ -32,7 +37,7 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
         partition,
         offset: this.#offsets[i] as number,
         timestampMs: this.#timestamps[i] as number,
-        replay: this.#replays.get(partition) ?? 0,
+        replay: this.replayOf(partition),
       };
     }
   }

@@ -1,7 +1,11 @@
 /**
  * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
+import { unlessAborted } from './unless-aborted.ts';
+
 export const INTAKE_SHARE = 0.7;
+/** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
+export const REWIND_SHARE = 0.15;
 
 /** What an item costs beside its bytes: the objects that hold it, and what the collector lets lie until its next round. */
 const ITEM_OVERHEAD_BYTES = 768;
@@ -20,8 +24,13 @@ export class MemoryBudget {
   #buffered = 0;
   #sealed = 0;
   #work = 0;
-  #lastWork: Promise<void> = Promise.resolve();
-  #lastIntake: Promise<void> = Promise.resolve();
+  /** Bodies of records that were read again. */
+  #adopted = 0;
+  /** Of the work: passes that read records again. */
+  #rewinding = 0;
+  readonly #works = new Line();
+  readonly #rewinds = new Line();
+  readonly #intakes = new Line();
   #intakesWaiting = 0;
   readonly #sealables = new Set<Sealable>();
   readonly #waiting = new Set<() => void>();
@@ -31,7 +40,7 @@ export class MemoryBudget {
   }
 
   get usedBytes(): number {
-    return this.#buffered + this.#sealed + this.#work;
+    return this.#buffered + this.#sealed + this.#adopted + this.#work;
   }
 
   get intakeFull(): boolean {
@@ -60,20 +69,21 @@ export class MemoryBudget {
     this.#wake();
   }
 
-  /** Buffered items became a batch on its way to the service; `release` it with `unseal`. */
+  /** Buffered items became a batch on its way to the service; given back with `unseal`. */
   seal(bytes: number): void {
     this.#buffered -= bytes;
-    this.#sealed += bytes;
-  }
-
-  /** A body that was read again waits for its upload: it counts as a batch on its way from now on. */
-  adopt(bytes: number): void {
     this.#sealed += bytes;
   }
 
   unseal(bytes: number): void {
     this.#sealed -= bytes;
     this.#wake();
+  }
+
+  /** A body of records that were read again is on its way to the service; given back as a negative change. */
+  adopt(change: number): void {
+    this.#adopted += change;
+    if (change < 0) this.#wake();
   }
 
   /**
@@ -92,59 +102,88 @@ export class MemoryBudget {
    * @returns what lets the next in; to be called once the batch was taken. @throws the signal's reason
    */
   async intakeTurn(signal: AbortSignal): Promise<() => void> {
-    const before = this.#lastIntake;
-    const turn = Promise.withResolvers<void>();
-    this.#lastIntake = turn.promise;
     this.#intakesWaiting++;
+    let leave: (() => void) | undefined;
+    const over = () => {
+      this.#intakesWaiting--;
+      leave?.();
+    };
     try {
-      await unlessAborted(before, signal);
+      leave = await this.#intakes.enter(signal);
       while (this.intakeFull) {
         this.relieve();
-        await this.#freed(signal);
+        // What it sealed may be gone at once.
+        if (this.intakeFull) await this.#freed(signal);
       }
       signal.throwIfAborted();
     } catch (error) {
-      this.#intakesWaiting--;
-      void before.then(turn.resolve);
+      over();
       throw error;
     }
-    return () => {
-      this.#intakesWaiting--;
-      turn.resolve();
-    };
+    return over;
   }
 
   /**
    * Reserves memory for settling or rewinding. One such piece of work is always let through, however large, so that
-   * work goes on. @returns what gives it back; call it once.
+   * work goes on. @returns what gives it back. @throws the signal's reason
    */
   async work(wanted: number, signal: AbortSignal): Promise<() => void> {
     // Fractions would leave something behind when they are given back.
     const bytes = Math.ceil(wanted);
-    const before = this.#lastWork;
-    const turn = Promise.withResolvers<void>();
-    this.#lastWork = turn.promise;
+    // In turn: many small pieces must not keep a large one waiting for ever.
+    const leave = await this.#works.enter(signal);
     try {
-      // In turn: many small pieces must not keep a large one waiting for ever.
-      await unlessAborted(before, signal);
       while (this.#work > 0 && this.#work + bytes > this.#roomForWork) await this.#freed(signal);
       signal.throwIfAborted();
       this.#work += bytes;
     } finally {
-      // Who gives up in the queue leaves the order of those behind it as it was.
-      void before.then(turn.resolve);
+      leave();
     }
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
+    return once(() => {
       this.#work -= bytes;
       this.#wake();
-    };
+    });
+  }
+
+  /** What one pass over the source should not exceed. */
+  get rewindBytes(): number {
+    return this.totalBytes * REWIND_SHARE;
+  }
+
+  /**
+   * Reserves memory for records that are read again. Only while there is room for them beside the bodies of those that were
+   * read before: a service that is slower than the source would let the bodies pile up. One is always let through alone.
+   * @returns what gives it back. @throws the signal's reason
+   */
+  async rewind(wanted: number, signal: AbortSignal): Promise<() => void> {
+    const bytes = Math.ceil(wanted);
+    const leave = await this.#rewinds.enter(signal);
+    try {
+      const taken = () => this.#rewinding + this.#adopted;
+      while (taken() > 0 && taken() + bytes > this.rewindBytes) await this.#freed(signal);
+      signal.throwIfAborted();
+      this.#rewinding += bytes;
+    } finally {
+      leave();
+    }
+    const over = once(() => {
+      this.#rewinding -= bytes;
+      this.#wake();
+    });
+    try {
+      const release = await this.work(bytes, signal);
+      return () => {
+        over();
+        release();
+      };
+    } catch (error) {
+      over();
+      throw error;
+    }
   }
 
   get #roomForWork(): number {
-    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed);
+    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed) - this.#adopted;
   }
 
   async #freed(signal: AbortSignal): Promise<void> {
@@ -162,15 +201,62 @@ export class MemoryBudget {
   }
 }
 
-/** @throws the signal's reason, as soon as there is one */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
+/** The memory of one batch on its way to the service. */
+export class BatchMemory {
+  readonly #count: (change: number) => void;
+  #bytes: number;
+  #encoded: (() => void) | undefined;
+
+  /**
+   * @param count takes what changes
+   * @param bytes what is counted already
+   * @param encoded is called once, when the items are gone
+   */
+  constructor(count: (change: number) => void, bytes: number, encoded?: () => void) {
+    this.#count = count;
+    this.#bytes = bytes;
+    this.#encoded = encoded;
   }
+
+  /** The items are gone, and the batch takes this much from now on. */
+  hold(bytes: number): void {
+    this.#count(bytes - this.#bytes);
+    this.#bytes = bytes;
+    this.#encoded?.();
+    this.#encoded = undefined;
+  }
+
+  /** Repeatable. */
+  release(): void {
+    this.hold(0);
+  }
+}
+
+/** Lets in one at a time, in the order of asking. */
+class Line {
+  #last: Promise<void> = Promise.resolve();
+
+  /** @returns what lets the next in. @throws the signal's reason; then the order of those behind stays as it was */
+  async enter(signal: AbortSignal): Promise<() => void> {
+    const before = this.#last;
+    const turn = Promise.withResolvers<void>();
+    this.#last = turn.promise;
+    const leave = () => void before.then(turn.resolve);
+    try {
+      await unlessAborted(before, signal);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return leave;
+  }
+}
+
+function once(run: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    run();
+  };
 }

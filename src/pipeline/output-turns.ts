@@ -8,7 +8,16 @@
  */
 import type { LiveJob } from '../core/job.ts';
 import type { ShardState } from '../core/shard-state.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import type { WaitReasons } from './wait-reasons.ts';
+
+/** Of a sealed batch, behind those of its type. */
+export interface Place {
+  /** Resolves when it may be submitted. */
+  readonly turn: () => Promise<void>;
+  /** It is in the journal, or given up. */
+  readonly leave: () => void;
+}
 
 export class OutputTurns {
   readonly #enabled: boolean;
@@ -66,15 +75,12 @@ export class OutputTurns {
     for (const look of waiting) look();
   }
 
-  /**
-   * Puts a sealed batch in line behind those of its type; to be called in the order of sealing.
-   * @returns a promise that resolves when it may be submitted, and what to call once it is in the journal or given up.
-   */
-  enter(type: string): { readonly turn: Promise<void>; readonly leave: () => void } {
-    if (!this.#enabled) return { turn: Promise.resolve(), leave: () => undefined };
+  /** Puts a sealed batch in line behind those of its type; to be called in the order of sealing. */
+  enter(type: string): Place {
+    if (!this.#enabled) return { turn: () => Promise.resolve(), leave: () => undefined };
     const before = this.#sealed.get(type) ?? Promise.resolve();
     const journaled = Promise.withResolvers<void>();
     this.#sealed.set(type, journaled.promise);
-    return { turn: before, leave: journaled.resolve };
+    return { turn: () => unlessAborted(before, this.#signal), leave: journaled.resolve };
   }
 }

@@ -7,6 +7,7 @@
  */
 
 import type { SealedItems } from '../core/buffer.ts';
+import type { CoordinateList } from '../core/coordinate-list.ts';
 import type { LiveJob } from '../core/job.ts';
 import { writeOwner } from '../core/journal-records.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
@@ -15,14 +16,17 @@ import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError } from './errors.ts';
+import { heldBack } from './held-back.ts';
 import { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
-import { memoryOfItems } from './memory-budget.ts';
+import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
+import { Rewind } from './rewind.ts';
 import { Settler } from './settler.ts';
 import { type InHand, type JobPhase, ShardRuntime } from './shard-runtime.ts';
 import { SourceLetterQueue } from './source-letters.ts';
-import { type Submission, Submitter } from './submitter.ts';
+import type { Submission } from './submission.ts';
+import { Submitter } from './submitter.ts';
 import { Tracker } from './tracker.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
 
@@ -189,11 +193,14 @@ export class ShardWorker {
     const { context, state } = runtime;
     const submit = (submission: Submission) => {
       // A worker that is over starts nothing; the memory that the items were counted with must come back all the same.
-      if (this.#over) submission.release();
+      if (this.#over) submission.memory.release();
       else this.#spawn('submit', () => submitter.submit(submission));
     };
     const letters = new SourceLetterQueue(runtime, () => intake.watermarkMoved());
-    const retrier = new Retrier(runtime, letters, submit);
+    const rewind = new Rewind(runtime, letters);
+    const holdBack = (submission: Submission, records: CoordinateList) =>
+      rewind.add(heldBack(runtime, submission, records, submit));
+    const retrier = new Retrier(runtime, { rewind, letters, submit, holdBack });
     const settler = new Settler(runtime);
     const tracker = new Tracker(runtime, {
       settle: (job, status, download) => settler.settle(job, status, download),
@@ -207,6 +214,7 @@ export class ShardWorker {
         this.#lastProgressMs = context.clock.now();
         intake.watermarkMoved();
       },
+      holdBack,
     });
     const intake = new Intake(
       runtime,
@@ -318,12 +326,7 @@ export class ShardWorker {
 /** Far more than the broker's own transaction timeout and the client's retries take. */
 const MAX_TRANSACTION_MS = 180_000;
 
-function firstSubmission(sealed: SealedItems, context: PipelineContext): Submission {
-  const { type, items, sinceMs } = sealed;
-  let held = memoryOfItems(items.length, sealed.bytes);
-  const hold = (bytes: number) => {
-    context.budget.unseal(held - bytes);
-    held = bytes;
-  };
-  return { type, items, sinceMs, attempt: 1, depth: 0, spent: 1, hold, release: () => hold(0) };
+function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, { budget }: PipelineContext): Submission {
+  const memory = new BatchMemory((change) => budget.unseal(-change), memoryOfItems(items.length, bytes));
+  return { type, items, bytes, sinceMs, attempt: 1, depth: 0, spent: 1, memory };
 }

@@ -8,27 +8,11 @@ import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
+import type { Submission } from './submission.ts';
 import type { WaitReason } from './wait-reasons.ts';
-
-export interface Submission {
-  readonly type: string;
-  /** Let go as soon as the body is encoded. */
-  items: readonly ContentItem[];
-  /** Wall clock, ms: when the oldest item arrived (first submissions). */
-  readonly sinceMs: number;
-  /** The job that these items leave, for another attempt; undefined for a first submission. */
-  readonly from?: LiveJob;
-  readonly attempt: number;
-  readonly depth: number;
-  readonly spent: number;
-  /** Memory that this submission is counted with: `hold` corrects it once the body is encoded, `release` gives it back. */
-  readonly hold: (bytes: number) => void;
-  readonly release: () => void;
-}
 
 /** A submission ready to go: the items are gone, what they leave behind is their body and their coordinates. */
 interface Sealed {
@@ -48,56 +32,82 @@ export class Submitter {
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #journaled: () => void;
   readonly #letters: SourceLetterQueue;
+  readonly #holdBack: (submission: Submission, records: CoordinateList) => void;
 
   /**
    * @param hooks.track follows a job whose upload is through
    * @param hooks.fail takes a job whose upload cannot succeed
    * @param hooks.journaled a job was committed: W may have moved
+   * @param hooks.holdBack takes a batch whose type waits; its body is thrown away
    * @param letters takes the records of a type that is refused for good
    */
   constructor(
     shard: ShardRuntime,
     letters: SourceLetterQueue,
-    hooks: { track: (job: LiveJob) => void; fail: (job: LiveJob, failure: JobFailure) => void; journaled: () => void },
+    hooks: {
+      track: (job: LiveJob) => void;
+      fail: (job: LiveJob, failure: JobFailure) => void;
+      journaled: () => void;
+      holdBack: (submission: Submission, records: CoordinateList) => void;
+    },
   ) {
     this.#shard = shard;
     this.#track = hooks.track;
     this.#fail = hooks.fail;
     this.#journaled = hooks.journaled;
     this.#letters = letters;
+    this.#holdBack = hooks.holdBack;
   }
 
-  /** Resolves when the job is uploaded, or handed on as failed. @throws what ends the shard */
+  /** Resolves when the job is uploaded, or handed on: as failed, or held back. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
     const { context, signal, turns } = this.#shard;
-    const first = submission.from === undefined;
+    const { type, from } = submission;
+    const { gates } = context;
     // At once, while submissions still come in the order in which they were sealed.
-    const place = first ? turns.enter(submission.type) : undefined;
+    if (from === undefined) submission.place ??= turns.enter(type);
+    const { place } = submission;
+    let { pass } = submission;
+    let heldBack = false;
     try {
+      if (pass === undefined && gates.holds(type)) {
+        this.#holdBack(submission, new CoordinateList(submission.items));
+        heldBack = true;
+        return;
+      }
       const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission));
-      if (place !== undefined) await this.#shard.saysWhy('order', place.turn);
+      if (place !== undefined) await this.#shard.saysWhy('order', place.turn());
       for (;;) {
-        await context.gates.open(submission.type, signal);
+        if (pass === undefined) await gates.open(type, signal);
         const outcome = await this.#shard.permitted('uploads', async () => {
           signal.throwIfAborted();
           // Asked again here: the gate may have closed while this waited for its permit.
-          const pass = context.gates.enter(submission.type);
-          const created = pass && (await this.#create(submission.type));
+          const leave = pass === 'probe' ? pass : gates.enter(type);
+          pass = undefined;
+          const created = leave && (await this.#create(type));
           if (created === undefined) return 'later';
           if (created === 'rejected') return 'rejected';
           const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return 'later';
           place?.leave();
-          this.#shard.status(job).probe = pass === 'probe';
+          this.#shard.status(job).probe = leave === 'probe';
           await this.#upload(job, created, sealed.body);
           return 'done';
         });
         if (outcome === 'rejected') this.#deadLetter(submission, sealed.records);
         if (outcome !== 'later') return;
+        // Bodies of one type must not fill the memory that others need.
+        if (from === undefined ? gates.holds(type) : !gates.isOpen(type)) {
+          this.#holdBack(submission, sealed.records);
+          heldBack = true;
+          return;
+        }
       }
     } finally {
-      place?.leave();
-      submission.release();
+      if (!heldBack) {
+        place?.leave();
+        submission.memory.release();
+      }
     }
   }
 
@@ -120,7 +130,7 @@ export class Submitter {
     const body = await this.#shard.saysWhy('encode', context.kind.encode(submission.items), MAX_ENCODE_MS);
     const records = new CoordinateList(submission.items);
     submission.items = [];
-    submission.hold(body.body.length);
+    submission.memory.hold(body.body.length);
     context.metrics.observe('batch_rows', labels, body.rows);
     context.metrics.observe('batch_bytes', labels, body.body.length);
     return { body, records };

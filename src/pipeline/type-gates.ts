@@ -12,6 +12,12 @@ import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 /** Failed batches in a row after which a type pauses. */
 export const FAILURES_IN_A_ROW = 5;
 
+/** Leave to create a batch. A probe's is the only one of its pause. */
+export type GatePass = 'open' | 'probe';
+
+/** Reasons that say something about the type: the service takes others meanwhile. */
+const OF_THE_TYPE: ReadonlySet<WaitReason> = new Set(['type_rejected', 'type_failing']);
+
 interface Gate {
   /** Failed batches in a row. */
   failures: number;
@@ -88,12 +94,32 @@ export class TypeGates {
   }
 
   /** Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself. */
-  enter(type: string): 'open' | 'probe' | undefined {
+  enter(type: string): GatePass | undefined {
     const gate = this.#gates.get(type);
     if (gate === undefined || gate.closedUntilMs === 0) return 'open';
     if (this.#clock.now() < gate.closedUntilMs) return undefined;
     gate.closedUntilMs = this.#clock.now() + this.#pauseMs;
     return 'probe';
+  }
+
+  /** Whether batches of this type may be created freely. */
+  isOpen(type: string): boolean {
+    return (this.#gates.get(type)?.closedUntilMs ?? 0) === 0;
+  }
+
+  /** Whether the type is held back now while others are not, for as long as it takes. */
+  holds(type: string): boolean {
+    const gate = this.#gates.get(type);
+    return gate !== undefined && gate.closedUntilMs > this.#clock.now() && OF_THE_TYPE.has(gate.reason);
+  }
+
+  /** Resolves when a batch may be created, with leave to do so. @throws the signal's reason */
+  async pass(type: string, signal: AbortSignal): Promise<GatePass> {
+    for (;;) {
+      await this.open(type, signal);
+      const pass = this.enter(type);
+      if (pass !== undefined) return pass;
+    }
   }
 
   /** Resolves when batches of this type may be created. @throws the signal's reason */

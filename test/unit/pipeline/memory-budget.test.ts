@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INTAKE_SHARE, MemoryBudget, type Sealable } from '../../../src/pipeline/memory-budget.ts';
+import { BatchMemory, INTAKE_SHARE, MemoryBudget, type Sealable } from '../../../src/pipeline/memory-budget.ts';
 
 const forever = new AbortController().signal;
 
@@ -222,12 +222,76 @@ test('who gives up while waiting for work does not stop those behind', async () 
   assert.equal(budget.usedBytes, 61);
 });
 
-test('a body that was read again counts as a batch on its way until its upload is through', () => {
+test('bodies of records that were read again do not stop intake, and take their place from work', async () => {
   const budget = new MemoryBudget(100);
-  budget.adopt(70);
-  assert.deepEqual([budget.intakeFull, budget.usedBytes], [true, 70]);
-  budget.unseal(70);
-  assert.deepEqual([budget.intakeFull, budget.usedBytes], [false, 0]);
+  const body = new BatchMemory((change) => budget.adopt(change), 0);
+  budget.buffer(70);
+  body.hold(20);
+  assert.deepEqual([budget.intakeFull, budget.usedBytes], [true, 90]);
+  await budget.work(10, forever);
+  const second = budget.work(1, forever);
+  assert.equal(await settled(second), false);
+  body.release();
+  body.release();
+  await second;
+  assert.equal(budget.usedBytes, 81);
+  const idle = new MemoryBudget(100);
+  idle.adopt(99);
+  assert.equal(idle.intakeFull, false);
+});
+
+test('records are read again only while there is room beside the bodies of those read before; one pass always gets through', async () => {
+  const budget = new MemoryBudget(1000);
+  assert.equal(budget.rewindBytes, 150);
+  const over = await budget.rewind(5_000, forever);
+  const second = budget.rewind(100, forever);
+  assert.equal(await settled(second), false, 'the one before is still being read');
+  budget.adopt(60);
+  over();
+  assert.equal(await settled(second), false, 'its body is still on its way');
+  const work = await budget.work(200, forever);
+  budget.adopt(-10);
+  const secondOver = await second;
+  assert.equal(budget.usedBytes, 350);
+  const abort = new AbortController();
+  const third = budget.rewind(1, abort.signal);
+  const fourth = budget.rewind(2, forever);
+  abort.abort(new Error('lost'));
+  await assert.rejects(third, /lost/);
+  assert.equal(await settled(fourth), false);
+  secondOver();
+  (await fourth)();
+  work();
+  budget.adopt(-50);
+  assert.equal(budget.usedBytes, 0);
+});
+
+test('a pass that is given up while it waits for work leaves nothing reserved', async () => {
+  const budget = new MemoryBudget(1000);
+  const work = await budget.work(1000, forever);
+  const abort = new AbortController();
+  const first = budget.rewind(150, abort.signal);
+  assert.equal(await settled(first), false);
+  abort.abort(new Error('lost'));
+  await assert.rejects(first, /lost/);
+  work();
+  (await budget.rewind(150, forever))();
+  assert.equal(budget.usedBytes, 0);
+});
+
+test('who waits for room goes on when sealing alone makes it', async () => {
+  const budget = new MemoryBudget(100);
+  budget.buffer(70);
+  // A worker that is over takes nothing: what it sealed is given back at once.
+  budget.register({
+    largestBytes: () => 70,
+    sealLargest: () => {
+      budget.seal(70);
+      budget.unseal(70);
+    },
+  });
+  (await budget.intakeTurn(forever))();
+  assert.equal(budget.usedBytes, 0);
 });
 
 test('who gives up in the queue hears of it at once, and nobody behind overtakes who is before', async () => {

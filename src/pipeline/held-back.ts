@@ -1,0 +1,47 @@
+/**
+ * A batch whose type waits keeps its coordinates and no content, so that other types go on: it is read from the source again
+ * when the gate of its type lets it through. W stays in front of it, and `maxSpan` bounds how far the partition goes on.
+ */
+import type { CoordinateList } from '../core/coordinate-list.ts';
+import { memoryOfItems } from './memory-budget.ts';
+import type { Wanted } from './rewind.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import type { Submission } from './submission.ts';
+
+/** What a batch that is held back takes: its coordinates, and the objects around them. */
+const heldBytes = (records: CoordinateList): number => 1024 + 20 * records.length;
+
+/**
+ * @param submit takes it again, with its items
+ * @throws the reason of the shard's end
+ */
+export function heldBack(
+  shard: ShardRuntime,
+  submission: Submission,
+  records: CoordinateList,
+  submit: (submission: Submission) => void,
+): Wanted {
+  const { type, from, place, memory: held } = submission;
+  const { signal } = shard;
+  signal.throwIfAborted();
+  const bytes = memoryOfItems(records.length, 2 * submission.bytes);
+  submission.items = [];
+  // Records of a job cost little beside the job.
+  held.hold(from === undefined ? heldBytes(records) : 0);
+  const release = () => held.release();
+  signal.addEventListener('abort', release, { once: true });
+  return {
+    type,
+    records: () => records,
+    bytes,
+    from,
+    turn: async () => place?.turn(),
+    submits: true,
+    found: (items, pass, memory) => {
+      signal.removeEventListener('abort', release);
+      release();
+      if (items.length > 0) submit({ ...submission, items, pass, memory: memory() });
+      else place?.leave();
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * The source topic is where content lives (DESIGN 3 'Rewind'): what must be submitted again, or was held back, is read from it
+ * once more. Whoever waits, for its turn or at the gate of its type, waits before it is read and holds no content.
+ */
+import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
+import { CoordinateSet, type LiveJob } from '../core/job.ts';
+import type { ContentItem, Poison, SourceRecord } from '../core/record.ts';
+import { BatchMemory } from './memory-budget.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import type { SourceLetterQueue } from './source-letters.ts';
+import { readAgain } from './source-log.ts';
+import type { GatePass } from './type-gates.ts';
+
+/** Records to be read again, and what becomes of them. */
+export interface Wanted {
+  readonly type: string;
+  readonly records: () => CoordinateList;
+  /** Memory that their items will take, and their body. */
+  readonly bytes: number;
+  /** The job that they are in, if any. */
+  readonly from: LiveJob | undefined;
+  /** Resolves when they may be read: the order of submissions, or of decisions. */
+  readonly turn: () => Promise<unknown>;
+  /** Whether they will be submitted: then they wait at the gate of their type. */
+  readonly submits: boolean;
+  /**
+   * Takes the items. Records that are gone, or do not decode, are not among them: those become dead letters.
+   * @param memory for each batch that is made of them
+   */
+  readonly found: (items: readonly ContentItem[], pass: GatePass, memory: () => BatchMemory) => void | Promise<void>;
+}
+
+interface Ready {
+  readonly wanted: Wanted;
+  readonly pass: GatePass;
+}
+
+interface Reading extends Ready {
+  readonly records: CoordinateList;
+  /** Those not found yet. */
+  readonly left: CoordinateSet;
+  readonly items: ContentItem[];
+  readonly unreadable: Map<string, { readonly poison: Poison; readonly records: ClaimedCoordinate[] }>;
+}
+
+/** Each record that is read is looked for in all that a pass serves. */
+const MAX_SERVED = 256;
+
+export class Rewind {
+  readonly #shard: ShardRuntime;
+  readonly #letters: SourceLetterQueue;
+  readonly #ready: Ready[] = [];
+  #running = false;
+
+  constructor(shard: ShardRuntime, letters: SourceLetterQueue) {
+    this.#shard = shard;
+    this.#letters = letters;
+  }
+
+  add(wanted: Wanted): void {
+    const { context, signal } = this.#shard;
+    this.#shard.spawn('turn', async () => {
+      await wanted.turn();
+      const pass = wanted.submits ? await context.gates.pass(wanted.type, signal) : 'open';
+      this.#ready.push({ wanted, pass });
+      if (!this.#running) this.#shard.spawn('rewind', () => this.#run());
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    try {
+      while (this.#ready.length > 0) await this.#pass();
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** One pass over the source for as many as memory has room for, at least one. */
+  async #pass(): Promise<void> {
+    const { context, signal } = this.#shard;
+    const { budget } = context;
+    const served: Ready[] = [];
+    let bytes = 0;
+    for (let next = this.#ready[0]; next !== undefined; next = this.#ready[0]) {
+      if (served.length === MAX_SERVED || (served.length > 0 && bytes + next.wanted.bytes > budget.rewindBytes)) break;
+      this.#ready.shift();
+      bytes += next.wanted.bytes;
+      served.push(next);
+    }
+    const release = await this.#shard.saysWhy('work_memory', budget.rewind(bytes, signal));
+    // A batch that is made here holds the pass's memory until its body is encoded; from then on the body counts.
+    let holders = 1;
+    const letGo = () => {
+      if (--holders === 0) release();
+    };
+    const memory = () => {
+      holders++;
+      return new BatchMemory((change) => budget.adopt(change), 0, letGo);
+    };
+    try {
+      const readings = served.filter((one) => this.#stillMay(one)).map(reading);
+      await this.#read(readings);
+      for (const { wanted, records, left, items, unreadable, pass } of readings) {
+        const gone = [...records].filter(({ partition, offset }) => left.has(partition, offset));
+        for (const { poison, records: some } of [...unreadable.values(), { poison: GONE, records: gone }]) {
+          const from = wanted.from;
+          if (some.length > 0) this.#letters.add({ records: new CoordinateList(some), from, poison, stage: 'rewind' });
+        }
+        signal.throwIfAborted();
+        await wanted.found(items, pass, memory);
+      }
+    } finally {
+      letGo();
+    }
+  }
+
+  /** Its gate may have closed while it waited for memory: then it waits there again. */
+  #stillMay({ wanted, pass }: Ready): boolean {
+    const may = !wanted.submits || pass === 'probe' || this.#shard.context.gates.isOpen(wanted.type);
+    if (!may) this.add(wanted);
+    return may;
+  }
+
+  async #read(readings: readonly Reading[]): Promise<void> {
+    const all = new CoordinateSet();
+    for (const { left } of readings) for (const { partition, offset } of left) all.add(partition, offset);
+    await readAgain(this.#shard, all, (records) => {
+      for (const record of records) {
+        const one = readings.find(({ left }) => left.has(record.partition, record.offset));
+        if (one !== undefined) this.#decode(one, record);
+      }
+    });
+  }
+
+  #decode({ wanted, records, left, items, unreadable }: Reading, record: SourceRecord): void {
+    const { partition, offset, timestampMs } = record;
+    left.delete(partition, offset);
+    const replay = records.replayOf(partition);
+    const decoded = this.#shard.context.kind.decode(record, replay, { type: wanted.type });
+    if ('item' in decoded) {
+      items.push(decoded.item);
+      return;
+    }
+    const poison: Poison =
+      'poison' in decoded
+        ? decoded.poison
+        : { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` };
+    const key = `${poison.reason} ${poison.message}`;
+    const same = unreadable.get(key) ?? { poison, records: [] };
+    unreadable.set(key, same);
+    same.records.push({ partition, offset, timestampMs, replay });
+  }
+}
+
+const GONE: Poison = {
+  reason: 'source_unavailable',
+  message: 'the source topic no longer has this record, so it cannot be submitted again',
+};
+
+function reading(ready: Ready): Reading {
+  const records = ready.wanted.records();
+  return { ...ready, records, left: CoordinateSet.of(records), items: [], unreadable: new Map() };
+}
