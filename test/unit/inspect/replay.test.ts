@@ -96,9 +96,26 @@ test('an original that the target does not take alone is told, and all the other
 });
 
 test('what is too large only together is sent in parts', async () => {
-  const world = worldWith(700, (keys) => (keys.length > 60 ? 'too-large' : 'commit'));
+  let transactions = 0;
+  const world = worldWith(700, (keys) => {
+    if (keys.length > 0) transactions++;
+    return keys.length > 60 ? 'too-large' : 'commit';
+  });
   const { counts } = await replay(world);
   assert.deepEqual([counts.replayed, counts.too_large_for_target, keysOf(world).length], [700, 0, 700]);
+  assert.ok(transactions < 50, `${transactions} transactions`);
+});
+
+test('told to stop between the parts of what was too large, it leaves the rest', async () => {
+  const stop = new AbortController();
+  const world = worldWith(400, (keys) => {
+    if (keys.length > 60) return 'too-large';
+    if (keys.length > 0) stop.abort();
+    return 'commit';
+  });
+  const { counts, letters, interrupted } = await replay(world, { stop: stop.signal });
+  assert.deepEqual([interrupted, counts.replayed, letters.length, keysOf(world).length], [true, 50, 50, 50]);
+  assert.equal((await replay(world)).counts.replayed_before, 50);
 });
 
 test('after a refusal it goes by what is remembered then: another replay may have been at work', async () => {
