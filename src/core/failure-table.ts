@@ -189,7 +189,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and downloads again. A last row without a line end is taken only when a second download ends with the same one. When nothing more comes of it, what is left counts as missing rows.',
+      'Keeps what was settled and downloads again. A last row without a line end is taken only when a second download ends with the same one and the service counts no more rows. When nothing more comes of it, what is left counts as missing rows.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: ['review.downloads'],
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
