@@ -46,6 +46,7 @@ export class ConsumerSession {
   #group: ConsumerGroup | undefined;
   #history: History | undefined;
   #sentAtMs = 0;
+  #stopWatching: (() => void) | undefined;
   #over = false;
 
   constructor(
@@ -79,7 +80,10 @@ export class ConsumerSession {
     this.#consumer.on(REQUEST, ({ payload }) => {
       if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') this.#sentAtMs = payload.sentAt;
     });
-    this.#consumer.on(HEARTBEAT, () => this.#guard(() => this.#events.heard(this.#sentAtMs)));
+    this.#consumer.on(HEARTBEAT, () => {
+      this.#watchSilence();
+      this.#guard(() => this.#events.heard(this.#sentAtMs));
+    });
     this.#consumer.on(GROUP_JOIN, ({ payload }) => this.#guard(() => this.#joined(payload.memberAssignment)));
     this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error)));
   }
@@ -107,6 +111,7 @@ export class ConsumerSession {
       // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
       eachBatch: async (payload) => this.#guard(() => this.#deliver(payload)),
     });
+    this.#watchSilence();
   }
 
   /** Leaves the group, in less than two seconds whatever the brokers do. Repeatable, never throws. */
@@ -165,6 +170,7 @@ export class ConsumerSession {
 
   #joined(memberAssignment: IMemberAssignment): void {
     if (this.#over) return;
+    this.#watchSilence();
     const { sourceTopic, journalTopic } = this.#options;
     const generation = this.#group?.generationId ?? 0;
     const shards = memberAssignment[journalTopic] ?? [];
@@ -248,13 +254,30 @@ export class ConsumerSession {
     return toOffset(answer?.[0]?.partitions[0]?.offset ?? '');
   }
 
-  #later(ms: number, run: () => void): void {
+  /**
+   * kafkajs has stood still in a join without any request that could time out, after its broker was frozen and had lost the
+   * group (docs/chaos.md): a client that hears nothing for longer than any join may take is given up for a new one.
+   */
+  #watchSilence(): void {
+    if (this.#over) return;
+    const { sessionTimeoutMs = 30_000, rebalanceTimeoutMs = 60_000 } = this.#options;
+    const { maxSilenceMs = sessionTimeoutMs + rebalanceTimeoutMs + 10_000 } = this.#options;
+    this.#stopWatching?.();
+    this.#stopWatching = this.#later(maxSilenceMs, () => this.#end(`the group said nothing for ${maxSilenceMs} ms`));
+  }
+
+  /** @returns what calls it off. */
+  #later(ms: number, run: () => void): () => void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#guard(run);
     }, ms);
     timer.unref();
     this.#timers.add(timer);
+    return () => {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+    };
   }
 
   /** Runs a callback of kafkajs. What it throws ends the session, not kafkajs: the next one begins from the journal. */

@@ -17,6 +17,8 @@ export interface GroupOptions {
   readonly maxBytesPerPartition?: number;
   /** How long a fetch waits for records, and so how long a partition may take to start after resume. Default 100 ms. */
   readonly maxWaitMs?: number;
+  /** Without a word of the group for this long the client is made anew. Default: session and rebalance timeout and 10 s. */
+  readonly maxSilenceMs?: number;
   /** Pause before the first attempt to come back after a crash; doubles up to 30 s. Default 500 ms. */
   readonly restartDelayMs?: number;
 }

@@ -102,6 +102,22 @@ describe('a member of the group', () => {
     await world.settle(group.confirmMembership(new AbortController().signal));
   });
 
+  it('gives its client up for a new one when the group says nothing for too long', async () => {
+    const world = await newWorld();
+    const group = world.groupWith({ restartDelayMs: 50, maxSilenceMs: 5_000 });
+    const listener = new RecordingListener();
+    readSourceFrom(group, listener, 0);
+    await world.settle(group.start(listener));
+    await kafka.cluster.kill(0, 'SIGSTOP');
+    try {
+      await world.until('the loss is told', () => listener.losses.length > 0);
+      assert.match(listener.losses[0] ?? '', /said nothing for 5000 ms/);
+    } finally {
+      await kafka.cluster.kill(0, 'SIGCONT');
+    }
+    await world.until('it has joined again', () => listener.assignments.length >= 2);
+  });
+
   it('stops within two seconds while the broker is frozen, and leaves no timer or connection', async () => {
     const world = await newWorld();
     const { group } = await joined(world);
