@@ -3,6 +3,7 @@
  *
  *   npm test                               everything
  *   npm test -- unit property              these suites
+ *   npm test -- long                       chaos and memory: minutes on a quiet machine, and not part of everything
  *   npm test -- test/unit/core             the files below a folder, or one file
  *
  * One broker is started for all files that need Kafka (unless KAFKA_BROKERS names a cluster) and ends with the run,
@@ -22,8 +23,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUARD = fileURLToPath(new URL('./support/file-guard.ts', import.meta.url));
 
 /** In the order in which they run: what fails soonest comes first. */
-const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos'] as const;
+const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'long'] as const;
 type Suite = (typeof SUITES)[number];
+const EVERYTHING = SUITES.filter((suite) => suite !== 'long');
 
 /** Longest run of one file, ms. */
 const FILE_LIMIT_MS: Readonly<Record<Suite, number>> = {
@@ -32,6 +34,7 @@ const FILE_LIMIT_MS: Readonly<Record<Suite, number>> = {
   conformance: 120_000,
   integration: 180_000,
   chaos: 600_000,
+  long: 1_200_000,
 };
 /** After the last file should have given up by itself: ends one that is stuck in a loop. */
 const STUCK_MS = 30_000;
@@ -45,7 +48,7 @@ interface Outcome {
 function selectFiles(names: readonly string[]): Map<Suite, string[]> {
   const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map((file) => `test/${file}`);
   const wanted = new Set<string>();
-  for (const name of names.length === 0 ? SUITES : names) {
+  for (const name of names.length === 0 ? EVERYTHING : names) {
     const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');
     const below = (SUITES as readonly string[]).includes(name) ? `test/${name}` : given;
     const matches = all.filter((file) => file === below || file.startsWith(`${below}/`));
@@ -64,8 +67,8 @@ function needsBroker(file: string): boolean {
 
 async function runSuite(suite: Suite, files: readonly string[], signal: AbortSignal): Promise<Outcome> {
   const outcome: Outcome = { passed: 0, failed: 0 };
-  // Files of the chaos suite kill processes at random moments and measure: one at a time.
-  const concurrency = suite === 'chaos' ? 1 : Math.max(1, Math.min(availableParallelism(), 4));
+  // Files of these suites kill processes at random moments and measure: one at a time.
+  const concurrency = suite === 'chaos' || suite === 'long' ? 1 : Math.max(1, Math.min(availableParallelism(), 4));
   const stuckMs = FILE_LIMIT_MS[suite] * Math.ceil(files.length / concurrency) + STUCK_MS;
   process.env.TEST_FILE_LIMIT_MS = String(FILE_LIMIT_MS[suite]);
   const startedMs = performance.now();
