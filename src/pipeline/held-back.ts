@@ -3,7 +3,7 @@
  * when the gate of its type lets it through. W stays in front of it, and `maxSpan` bounds how far the partition goes on.
  */
 import type { CoordinateList } from '../core/coordinate-list.ts';
-import { memoryOfItems } from './memory-budget.ts';
+import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import type { Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { Submission } from './submission.ts';
@@ -21,13 +21,15 @@ export function heldBack(
   records: CoordinateList,
   submit: (submission: Submission) => void,
 ): Wanted {
-  const { type, from, place, memory: held } = submission;
+  const { type, from, place } = submission;
   const { signal } = shard;
   signal.throwIfAborted();
   const bytes = memoryOfItems(records.length, 2 * submission.bytes);
   submission.items = [];
-  // Records of a job cost little beside the job.
-  held.hold(from === undefined ? heldBytes(records) : 0);
+  submission.memory.release();
+  // In the share of intake, which goes no further when it is full of coordinates. Those of a job cost little beside the job.
+  const held = new BatchMemory((change) => shard.context.budget.unseal(-change), 0);
+  if (from === undefined) held.hold(heldBytes(records));
   const release = () => held.release();
   signal.addEventListener('abort', release, { once: true });
   return {

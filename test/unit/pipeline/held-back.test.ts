@@ -50,7 +50,7 @@ async function otherTypesGoOn(it: World): Promise<void> {
 test('a type whose batches fail for hours holds no content while it waits, other types go on, and in the end all is settled', async () => {
   let failing = true;
   const it = world({
-    options: { batch: { maxRows: 2, maxBytes: 200_000 }, review: { typePauseMs: 10 * MINUTE }, retry: { attempts: 100 } },
+    options: { review: { typePauseMs: 10 * MINUTE, pollMaxMs: 30_000 }, retry: { attempts: 100 } },
     service: { review: ({ type }) => (type === 'bad' && failing ? { afterMs: MINUTE, state: 'failed' } : {}) },
   });
   const instance = it.start();
@@ -107,6 +107,38 @@ test('a type that is refused holds coordinates and no content, other types go on
   assert.equal(it.decisions().length, 121);
   await it.clock.advance(2_000);
   assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items'), instance.gauge('items_in_flight')], [0, 0, 0]);
+});
+
+test('a retry that cannot be created keeps none of the memory that retries of other types need', async () => {
+  let refuse = false;
+  const it = world({
+    options: { batch: { maxRows: 6, maxBytes: 200_000 } },
+    service: {
+      // Each type fails once, and `bad` cannot be created from then on.
+      review: ({ id, type }) =>
+        ['batch-1', 'batch-2'].includes(id) ? { state: 'failed', afterMs: type === 'bad' ? 100 : MINUTE } : {},
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' && refuse ? { failure: 'not_found' } : undefined,
+    },
+  });
+  const instance = it.start();
+  for (let n = 0; n < 6; n++) {
+    it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    it.event(0, 'good');
+  }
+  await it.clock.runUntil(() => it.service.calls.upload === 2, MINUTE);
+  refuse = true;
+  await it.clock.advance(5 * MINUTE);
+  assert.deepEqual(
+    it.decisions().map(({ type }) => type),
+    Array(6).fill('good'),
+  );
+  assert.equal(instance.gauge('shards_paused', { reason: 'work_memory' }) ?? 0, 0);
+  refuse = false;
+  await it.untilSettled(5 * MINUTE);
+  it.assertExactlyOnce();
+  await it.clock.advance(2_000);
+  assert.equal(instance.budget.usedBytes, 0);
 });
 
 test('what waits for a refused type is bounded by maxSpan, and says so', async () => {
@@ -166,23 +198,27 @@ test('records that retention took while their type was held back end with their 
   assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items'), it.committed(0).offset], [0, 0, 11]);
 });
 
-test('what was held back keeps the order of its submissions', async () => {
+test('what was held back keeps the order of its submissions, and none that comes before its turn takes the memory of the first', async () => {
   let refuse = true;
   const it = world({
-    options: { output: { order: 'source' }, batch: { maxRows: 2 } },
+    // A body is more than all that records read again may take, and the pause is over before a probe is answered.
+    options: { output: { order: 'source' }, batch: { maxRows: 6 }, review: { typePauseMs: 20 } },
     service: { fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined) },
     shuffle: true,
   });
   it.start();
-  for (let n = 0; n < 30; n++) it.event(0, 'bad');
+  // The first batch is tried; those that come after it find the gate closed.
+  for (const count of [6, 24]) {
+    for (let n = 0; n < count; n++) it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    await it.clock.advance(5_000);
+  }
   await it.clock.advance(5 * MINUTE);
   refuse = false;
   await it.untilSettled(10 * MINUTE);
   it.assertExactlyOnce();
-  assert.deepEqual(it.published('decisions').length, 30);
-  const created = [...it.service.batches.values()].flatMap(({ rows = [] }) => rows.map(({ offset }) => offset));
+  const submitted = [...it.service.batches.values()].flatMap(({ rows = [] }) => rows.map(({ offset }) => offset));
   assert.deepEqual(
-    created,
+    submitted,
     Array.from({ length: 30 }, (_, n) => n),
   );
 });
