@@ -37,6 +37,8 @@ test('when the service creates batches again, those that waited behind the first
   const world = new World({
     partitions: 1,
     options: { review: { typePauseMs: 60 * MINUTE } },
+    // Answers take time: the others find the gate closed behind the first.
+    shuffle: true,
     service: { fault: (operation) => (failing && operation === 'create' ? { failure: 'unavailable' } : undefined) },
   });
   world.start();
