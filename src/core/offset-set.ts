@@ -32,7 +32,7 @@ export class OffsetSet {
     return byte < this.#used && (((this.#bits[byte] as number) >> (index & 7)) & 1) === 1;
   }
 
-  /** @returns whether it was new. */
+  /** @returns whether it was new. @throws RangeError when the set would be wider than it may be encoded */
   add(offset: number): boolean {
     const byte = this.#reach(offset);
     const mask = 1 << (offset & 7);
@@ -43,9 +43,14 @@ export class OffsetSet {
     return true;
   }
 
-  /** Adds every offset from `from` up to, not including, `to`. */
+  /**
+   * Adds every offset from `from` up to, not including, `to`.
+   * @throws RangeError when the set would be wider than it may be encoded; then it stays as it was
+   */
   addRange(from: number, to: number): void {
     if (to <= from) return;
+    if (to - from > MAX_WINDOW)
+      throw new RangeError(`offset set: ${to - from} offsets from ${from} on are wider than any window`);
     this.#reach(from);
     this.#reach(to - 1);
     for (let offset = from; offset < to; ) {
@@ -67,6 +72,8 @@ export class OffsetSet {
     const byte = Math.floor((offset - this.#base) / 8);
     this.#bits[byte] = (this.#bits[byte] as number) & ~(1 << (offset & 7));
     this.#size--;
+    // Nothing is left in the window: the next offset begins another.
+    if (this.#size === 0) this.#used = 0;
     return true;
   }
 
@@ -126,10 +133,16 @@ export class OffsetSet {
     return copy;
   }
 
-  /** Makes room for `offset`; returns the index of its byte. */
+  /** Makes room for `offset`; returns the index of its byte. @throws RangeError, before anything changed */
   #reach(offset: number): number {
     if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`);
     if (this.#used === 0) this.#base = offset - (offset & 7);
+    const window = Math.max(offset + 1, this.#base + this.#used * 8) - Math.min(offset - (offset & 7), this.#base);
+    if (window > MAX_WINDOW) {
+      throw new RangeError(
+        `offset set: with offset ${offset} it would be wider than any window: ${window} offsets from ${Math.min(offset, this.#base)} on, ${MAX_WINDOW} at the most`,
+      );
+    }
     if (offset < this.#base) {
       const shift = (this.#base - (offset - (offset & 7))) / 8;
       const grown = new Uint8Array(Math.max(this.#bits.length, this.#used + shift));
@@ -205,6 +218,7 @@ export class OffsetSet {
     if (bytes[0] === BITMAP) {
       const base = takeVarint(bytes, cursor);
       if (base % 8 !== 0) throw new RangeError('offset set: a bitmap must start at a multiple of 8');
+      if ((bytes.length - cursor.at) * 8 > MAX_WINDOW) throw new RangeError('offset set: wider than any window');
       set.#base = base;
       set.#bits = Uint8Array.from(bytes.subarray(cursor.at));
       set.#used = set.#bits.length;
@@ -225,7 +239,10 @@ export class OffsetSet {
   }
 }
 
-/** Refuses absurd sets of a broken record before they take memory: from the first to the last offset, 32 MiB of bits. */
+/**
+ * From the first to the last offset, 32 MiB of bits. Refuses absurd sets of a broken record before they take memory, and any set
+ * that nobody could read again before it is written.
+ */
 const MAX_WINDOW = 2 ** 28;
 
 function popcount(byte: number): number {

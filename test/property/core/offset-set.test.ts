@@ -105,3 +105,25 @@ test('offsets far apart are kept apart', () => {
     }),
   );
 });
+
+test('a set that could not be read again is refused before it changes, and one that just can be is read', () => {
+  const WINDOW = 2 ** 28;
+  const set = OffsetSet.of([16]);
+  set.addRange(16 + WINDOW - 10, 16 + WINDOW);
+  const before = set.encode();
+  assert.equal(OffsetSet.decode(before).encode(), before);
+  for (const wider of [
+    () => set.add(16 + WINDOW),
+    () => set.add(15),
+    () => set.addRange(20, 17 + WINDOW),
+    () => set.addRange(0, 2 ** 50),
+    () => new OffsetSet().addRange(5, 5 + WINDOW + 1),
+  ]) {
+    assert.throws(wider, (error) => error instanceof RangeError && error.message.includes('wider than any window'));
+    assert.deepEqual([set.size, set.encode()], [11, before]);
+  }
+  const emptied = OffsetSet.of([7]);
+  emptied.delete(7);
+  assert.equal(emptied.add(2 ** 40), true);
+  assert.deepEqual([...emptied], [2 ** 40]);
+});
