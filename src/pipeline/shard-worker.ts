@@ -6,9 +6,6 @@
  *                     └──────────────────► over   (lost, released, refused)
  */
 
-import type { SealedItems } from '../core/buffer.ts';
-import type { CoordinateList } from '../core/coordinate-list.ts';
-import type { LiveJob } from '../core/job.ts';
 import { writeOwner } from '../core/journal-records.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
@@ -16,25 +13,14 @@ import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError } from './errors.ts';
-import { heldBack } from './held-back.ts';
-import { Intake } from './intake.ts';
+import type { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
-import { BatchMemory, memoryOfItems } from './memory-budget.ts';
-import { Retrier } from './retrier.ts';
-import { Rewind } from './rewind.ts';
-import { Settler } from './settler.ts';
+import { startParts } from './shard-parts.ts';
 import { type InHand, type JobPhase, ShardRuntime } from './shard-runtime.ts';
-import { SourceLetterQueue } from './source-letters.ts';
-import type { Submission } from './submission.ts';
-import { Submitter } from './submitter.ts';
-import { Tracker } from './tracker.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
 
 /** How often an owner looks at its clocks: progress, probe, health. */
 const TICK_MS = 1000;
-/** First polls after a restart are spread: this long for each live job, at most the polling cap. */
-const RECOVERY_SPREAD_MS = 2;
-
 export interface WorkerReport {
   readonly owner: boolean;
   readonly inFlight: number;
@@ -190,46 +176,15 @@ export class ShardWorker {
   }
 
   #own(runtime: ShardRuntime): void {
-    const { context, state } = runtime;
-    const submit = (submission: Submission) => {
-      // A worker that is over starts nothing; the memory that the items were counted with must come back all the same.
-      if (this.#over) submission.memory.release();
-      else this.#spawn('submit', () => submitter.submit(submission));
-    };
-    const letters = new SourceLetterQueue(runtime, () => intake.watermarkMoved());
-    const rewind = new Rewind(runtime, letters);
-    const holdBack = (submission: Submission, records: CoordinateList) =>
-      rewind.add(heldBack(runtime, submission, records, submit));
-    const retrier = new Retrier(runtime, { rewind, letters, submit, holdBack });
-    const settler = new Settler(runtime);
-    const tracker = new Tracker(runtime, {
-      settle: (job, status, download) => settler.settle(job, status, download),
-      fail: (job, failure) => retrier.add(job, failure),
-    });
-    const follow = (job: LiveJob, firstWaitMs: number) => this.#spawn('track', () => tracker.follow(job, firstWaitMs));
-    const submitter = new Submitter(runtime, letters, {
-      track: (job) => follow(job, context.options.review.pollInitialMs),
-      fail: (job, failure) => retrier.add(job, failure),
+    const { clock } = this.#context;
+    const intake = startParts(runtime, {
       journaled: () => {
-        this.#lastProgressMs = context.clock.now();
-        intake.watermarkMoved();
+        this.#lastProgressMs = clock.now();
       },
-      holdBack,
+      commitProgress: () => this.#spawn('progress', () => this.#commitProgress()),
     });
-    const intake = new Intake(
-      runtime,
-      (sealed) => submit(firstSubmission(sealed, context)),
-      () => this.#spawn('progress', () => this.#commitProgress()),
-    );
     this.#owned = { runtime, intake };
-    this.#lastProgressMs = context.clock.now();
-
-    context.ledger.recovered(state.unsettled);
-    const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
-    for (const job of state.jobs.values()) {
-      runtime.status(job).phase = 'reviewing';
-      follow(job, context.random.next() * spreadMs);
-    }
+    this.#lastProgressMs = clock.now();
     intake.resume();
   }
 
@@ -325,8 +280,3 @@ export class ShardWorker {
 
 /** Far more than the broker's own transaction timeout and the client's retries take. */
 const MAX_TRANSACTION_MS = 180_000;
-
-function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, { budget }: PipelineContext): Submission {
-  const memory = new BatchMemory((change) => budget.unseal(-change), memoryOfItems(items.length, bytes));
-  return { type, items, bytes, sinceMs, attempt: 1, depth: 0, spent: 1, memory };
-}

@@ -1,0 +1,70 @@
+/** The parts that work on an owned shard, and who hands what to whom. */
+import type { SealedItems } from '../core/buffer.ts';
+import type { CoordinateList } from '../core/coordinate-list.ts';
+import type { LiveJob } from '../core/job.ts';
+import type { PipelineContext } from './context.ts';
+import { heldBack } from './held-back.ts';
+import { Intake } from './intake.ts';
+import { BatchMemory, memoryOfItems } from './memory-budget.ts';
+import { Retrier } from './retrier.ts';
+import { Rewind } from './rewind.ts';
+import { Settler } from './settler.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import { SourceLetterQueue } from './source-letters.ts';
+import type { Submission } from './submission.ts';
+import { Submitter } from './submitter.ts';
+import { Tracker } from './tracker.ts';
+
+/** First polls after a restart are spread: this long for each live job, at most the polling cap. */
+const RECOVERY_SPREAD_MS = 2;
+
+/**
+ * Starts to work on a shard: follows the live jobs of its journal, and takes records.
+ * @param hooks.journaled a job was committed, and progress with it
+ * @param hooks.commitProgress is asked to commit W soon
+ * @returns the part that takes what is fetched
+ */
+export function startParts(
+  shard: ShardRuntime,
+  hooks: { readonly journaled: () => void; readonly commitProgress: () => void },
+): Intake {
+  const { context, state } = shard;
+  const submit = (submission: Submission) => {
+    // A shard that is lost starts nothing; the memory that the items were counted with must come back all the same.
+    if (shard.signal.aborted) submission.memory.release();
+    else shard.spawn('submit', () => submitter.submit(submission));
+  };
+  const letters = new SourceLetterQueue(shard, () => intake.watermarkMoved());
+  const rewind = new Rewind(shard, letters);
+  const holdBack = (submission: Submission, records: CoordinateList) => rewind.add(heldBack(shard, submission, records, submit));
+  const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
+  const settler = new Settler(shard);
+  const tracker = new Tracker(shard, {
+    settle: (job, status, download) => settler.settle(job, status, download),
+    fail: (job, failure) => retrier.add(job, failure),
+  });
+  const follow = (job: LiveJob, firstWaitMs: number) => shard.spawn('track', () => tracker.follow(job, firstWaitMs));
+  const submitter = new Submitter(shard, letters, {
+    track: (job) => follow(job, context.options.review.pollInitialMs),
+    fail: (job, failure) => retrier.add(job, failure),
+    journaled: () => {
+      hooks.journaled();
+      intake.watermarkMoved();
+    },
+    holdBack,
+  });
+  const intake = new Intake(shard, (sealed) => submit(firstSubmission(sealed, context)), hooks.commitProgress);
+
+  context.ledger.recovered(state.unsettled);
+  const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
+  for (const job of state.jobs.values()) {
+    shard.status(job).phase = 'reviewing';
+    follow(job, context.random.next() * spreadMs);
+  }
+  return intake;
+}
+
+function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, { budget }: PipelineContext): Submission {
+  const memory = new BatchMemory((change) => budget.unseal(-change), memoryOfItems(items.length, bytes));
+  return { type, items, bytes, sinceMs, attempt: 1, depth: 0, spent: 1, memory };
+}
