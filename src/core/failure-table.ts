@@ -17,15 +17,17 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'type rejected on create',
-    connector: 'Holds the type back and asks again with one batch per pause; other types go on. By choice: dead letters.',
+    connector:
+      'Holds the type back and asks again with one batch per pause. What waits keeps no content in memory and is read from the source again, so other types go on, in each partition until `maxSpan`. By choice: dead letters.',
     user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
-    options: ['review.onRejectedType', 'review.typePause'],
+    options: ['review.onRejectedType', 'review.typePause', 'source.maxSpan'],
     calls: { create: ['rejected'] },
     reaction: { do: 'reject_type' },
   },
   {
     event: 'API key refused',
-    connector: 'Drops nothing; asks again slowly, with the key that the file has then. No restart is needed.',
+    connector:
+      'Drops nothing; asks again slowly, one batch of each type, with the key that the file has then. No restart is needed.',
     user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
     options: ['review.authPause'],
     calls: { create: ['unauthorized'], status: ['unauthorized'] },
@@ -77,7 +79,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'upload larger than the storage takes',
-    connector: 'Halves the batch at once; an item that is too large alone gets a decision with status ERROR.',
+    connector:
+      'Halves the batch at once; an item that is too large alone gets a decision with status ERROR, or a dead letter (`onFailure`).',
     user: '`jobs_failed_total{reason="upload_too_large"}`',
     options: ['review.maxBatches', 'batch.maxBytes', 'review.onFailure'],
     calls: { upload: ['too_large'] },
@@ -122,7 +125,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batch ERROR',
     connector:
-      'Submits the records again, then halves the batch until the poison item stands alone: it gets a decision with status ERROR, all others their own.',
+      'Submits the records again, then halves the batch until the poison item stands alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
     user: '`jobs_failed_total{reason="batch_failed"}`, decisions with `error`',
     options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
@@ -168,7 +171,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'batch PENDING for ever',
-    connector: 'Waits on and alerts once; or publishes decisions with status ERROR for its records.',
+    connector: 'Waits on and alerts once; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
     user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
     options: ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'],
     job: {

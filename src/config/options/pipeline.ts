@@ -117,7 +117,7 @@ function reviewOptions() {
     }),
     maxReviewTime: duration({ help: 'How long a review may be pending.', fallback: '24h', min: '1s', max: '365d' }),
     onTimeout: choice({
-      help: 'After that: keep waiting (and alert), or publish decisions with status ERROR and code review_timeout.',
+      help: 'After that: keep waiting (and alert), or end it: decisions with status ERROR and code review_timeout, or dead letters (onFailure).',
       of: ['wait', 'error'],
       fallback: 'wait',
     }),
@@ -151,7 +151,7 @@ function reviewOptions() {
       max: '1d',
     }),
     attempts: integer({
-      help: 'Attempts at an item before its batch is bisected, or it gets a decision with status ERROR.',
+      help: 'Attempts at an item before its batch is bisected, or it gets a decision with status ERROR or a dead letter (onFailure).',
       fallback: 3,
       min: 1,
       max: 20,
@@ -162,7 +162,7 @@ function reviewOptions() {
       fallback: 'error',
     }),
     maxBatches: integer({
-      help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR.',
+      help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR, or dead letters (onFailure).',
       fallback: 64,
       min: 1,
       max: 10_000,
