@@ -70,6 +70,10 @@ export interface Connection {
   send(request: object): Promise<unknown>;
 }
 
+export interface Metadata {
+  readonly topicMetadata: readonly { readonly topic: string }[];
+}
+
 export interface Grouping {
   readonly topic: string;
   readonly partitionMetadata: readonly unknown[];

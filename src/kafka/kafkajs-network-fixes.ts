@@ -1,5 +1,5 @@
-/** Mends 11 to 13 of kafkajs-fixes.ts: its connections (src/network/connection.js). */
-import { type Connection, internal } from './kafkajs-internals.ts';
+/** Mends 11 to 14 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
+import { type Connection, internal, type Metadata } from './kafkajs-internals.ts';
 
 /** What kafkajs listens for on a socket; whose handlers act on the connection as it is by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
@@ -9,6 +9,7 @@ export function mendConnections(): void {
   connectOnce(prototype);
   leaveSilentConnections(prototype);
   giveUpWhatIsClosed(prototype);
+  keepKnownTopics();
 }
 
 /**
@@ -68,4 +69,25 @@ function connectOnce(prototype: Connection): void {
     connecting.set(this, attempt);
     return attempt;
   };
+}
+
+/**
+ * Mend 14: asking about a topic for the first time made a client forget all others (src/cluster/brokerPool.js refreshMetadata).
+ * A question about one of those that was half-way then found it without partitions, and failed. What was known of a topic stays
+ * until there is something newer.
+ */
+function keepKnownTopics(): void {
+  const { prototype } = internal<{ prototype: object }>('cluster/brokerPool.js');
+  const known = new WeakMap<object, Metadata | null>();
+  Object.defineProperty(prototype, 'metadata', {
+    get(this: object): Metadata | null {
+      return known.get(this) ?? null;
+    },
+    set(this: object, newer: Metadata | null) {
+      const older = known.get(this)?.topicMetadata ?? [];
+      const named = new Set(newer?.topicMetadata.map(({ topic }) => topic));
+      const kept = older.filter(({ topic }) => !named.has(topic));
+      known.set(this, newer && { ...newer, topicMetadata: [...newer.topicMetadata, ...kept] });
+    },
+  });
 }

@@ -79,6 +79,20 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
     });
 
+    it('tells ranges while other topics are asked about for the first time', async () => {
+      const { admin, topics } = world;
+      const made = Array.from({ length: 12 }, (_, n) => `${topics.output}-made-${n}`);
+      for (const topic of made)
+        await world.settle(admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings: new Map() }));
+      const ranges = async () => {
+        for (let n = 0; n < 60; n++) await admin.ranges(topics.source, [0]);
+      };
+      const described = async () => {
+        for (const topic of made) assert.equal((await admin.describeTopic(topic))?.partitions, 1);
+      };
+      await world.settle(Promise.all([ranges(), ranges(), described()]));
+    });
+
     it('tells what the group has committed, with its metadata, and null where it has nothing', async () => {
       const producer = world.producers().open(0);
       const offsets = [{ partition: 2, offset: 17, metadata: 'v1:3' }];
