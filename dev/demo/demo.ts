@@ -1,7 +1,7 @@
 /** The whole job on real e-mails: start everything, watch it, judge it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { balanceLines } from './balance.ts';
 import { type Cleanup, clientEnded, messageOf, unlessEnded } from './ending.ts';
 import { judge, problemsOf, readDeadLetter, readDecision } from './judge.ts';

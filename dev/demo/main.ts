@@ -14,8 +14,8 @@ import { parseArgs } from 'node:util';
 import { keepDirectory } from '../process/kept.ts';
 import { type DemoResult, runDemo } from './demo.ts';
 import { Cleanup, Interrupted, messageOf, unlessEnded } from './ending.ts';
-import { Screen, written } from './screen.ts';
 import type { PartContext } from './parts.ts';
+import { Screen, written } from './screen.ts';
 import { seconds } from './table.ts';
 
 const USAGE = `usage: npm run demo [-- --keep]

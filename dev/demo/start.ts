@@ -1,9 +1,9 @@
 /** Starting every part, with one line for each on the screen. */
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
 import { type Cleanup, clientEnded, unlessEnded } from './ending.ts';
+import { POISON } from './events.ts';
 import { CONFIG_FILE, type Part, type PartContext, POLICY_FILE, startConnector, startSandbox } from './parts.ts';
 import { EMAILS } from './producer.ts';
-import { POISON } from './events.ts';
 import { CommittedReader, type CommittedRecord } from './reader.ts';
 import type { Screen } from './screen.ts';
 import { cut, grouped, seconds } from './table.ts';

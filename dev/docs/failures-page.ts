@@ -1,4 +1,5 @@
-import { FAILURE_TABLE, type FailureRow, type JobRule, type Reaction, type ServiceCall } from '../../src/core/failure-table.ts';
+import type { FailureRow, JobRule, Reaction, ServiceCall } from '../../src/core/failure-row.ts';
+import { FAILURE_TABLE } from '../../src/core/failure-table.ts';
 import type { ServiceFailure } from '../../src/core/service-error.ts';
 import { table } from './markdown.ts';
 

@@ -1,9 +1,8 @@
 /** Asks the failure table (failure-table.ts) under the policy of a pipeline: the only place that decides about failures. */
-import { FAILURE_TABLE, type JobFailure, type JobRule, type Reaction, type ServiceCall } from './failure-table.ts';
+import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
+import { FAILURE_TABLE } from './failure-table.ts';
 import type { JobRecord } from './job.ts';
 import type { ServiceFailure } from './service-error.ts';
-
-export type { JobFailure } from './failure-table.ts';
 
 export interface RetryPolicy {
   /** How often the same records are submitted as one batch before it is halved. */

@@ -4,8 +4,6 @@
  */
 import type { FailureRow, Reaction } from './failure-row.ts';
 
-export type { FailureRow, JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
-
 const WAIT: Reaction = { do: 'wait', because: 'service_unavailable' };
 
 export const FAILURE_TABLE: readonly FailureRow[] = [

@@ -17,7 +17,7 @@
 
 import type { OffsetSet } from '../core/offset-set.ts';
 import { type Limits, REASONS, type UnknownReason } from './account.ts';
-import { BalanceBuilder, type PartitionBalance, TerminalTally } from './balance.ts';
+import { BalanceBuilder, emptyCounts, type PartitionBalance, TerminalTally } from './balance.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { NO_GAPS, outputGaps } from './output-gaps.ts';
 import { journalWord, readShardJournal, type ShardJournal } from './shard-journal.ts';
@@ -208,21 +208,7 @@ async function report(
   { balances, reasons, scanned }: Look,
   about: readonly string[],
 ): Promise<AuditReport> {
-  const totals: Record<keyof AuditTotals, number> = {
-    records: 0,
-    decided: 0,
-    deadLettered: 0,
-    skipped: 0,
-    passedOver: 0,
-    beforeStart: 0,
-    waiting: 0,
-    live: 0,
-    missing: 0,
-    unknown: 0,
-    double: 0,
-    withoutSource: 0,
-    replayed: 0,
-  };
+  const totals: Record<keyof AuditTotals, number> = { ...emptyCounts(), double: 0, withoutSource: 0, replayed: 0 };
   for (const balance of balances) for (const key of Object.keys(totals) as (keyof AuditTotals)[]) totals[key] += balance[key];
   const notes = [...about, ...[...reasons].map((reason) => REASONS[reason])];
   let tooMany = totals.double > 0;

@@ -98,6 +98,20 @@ export class TerminalTally implements Terminals {
   }
 }
 
+/** Nothing in any account yet. */
+export const emptyCounts = () => ({
+  records: 0,
+  decided: 0,
+  deadLettered: 0,
+  skipped: 0,
+  passedOver: 0,
+  beforeStart: 0,
+  waiting: 0,
+  live: 0,
+  missing: 0,
+  unknown: 0,
+});
+
 /** Puts the source records of one partition, given in order, into their accounts. */
 export class BalanceBuilder {
   readonly #tally: TerminalTally;
@@ -105,18 +119,7 @@ export class BalanceBuilder {
   readonly #limits: Limits;
   readonly #visible = new OffsetSet();
   readonly #missing = new OffsetSet();
-  readonly #counts = {
-    records: 0,
-    decided: 0,
-    deadLettered: 0,
-    skipped: 0,
-    passedOver: 0,
-    beforeStart: 0,
-    waiting: 0,
-    live: 0,
-    missing: 0,
-    unknown: 0,
-  };
+  readonly #counts = emptyCounts();
   readonly reasons = new Set<UnknownReason>();
 
   constructor(tally: TerminalTally, journal: JournalWord, limits: Limits) {

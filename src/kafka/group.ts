@@ -1,8 +1,8 @@
 /** A member of a pipeline's consumer group (ShardGroup): sessions of a consumer, one after another, until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortable } from '../core/abortable.ts';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
-import { orAborted } from './abortable.ts';
 import type { ConnectOptions } from './connect.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { explain } from './explain.ts';
@@ -77,7 +77,7 @@ export class KafkaShardGroup implements ShardGroup {
         () => false,
       );
       // During a rebalance a heartbeat waits behind the join.
-      const confirmed = heartbeat !== undefined && (await orAborted(heartbeat, ended));
+      const confirmed = heartbeat !== undefined && (await abortable(heartbeat, ended));
       if (confirmed) return;
       await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() => ended.throwIfAborted());
     }

@@ -4,11 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kafkajs';
+import { abortable } from '../core/abortable.ts';
 import type { SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { SourceRecord } from '../core/record.ts';
-import { orAborted } from './abortable.ts';
-import { Client, type ConnectOptions, clusterOf } from './connect.ts';
+import { ClusterConnection } from './cluster-connection.ts';
+import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { isClientClosed } from './kafkajs-fixes.ts';
 import { toOffset, toRecords } from './offsets.ts';
@@ -22,33 +23,23 @@ export interface SourceReaderOptions {
   readonly idleMs?: number;
 }
 
-const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 5 };
-const METADATA_MAX_AGE_MS = 60_000;
 const MAX_WAIT_MS = 100;
 const READ_COMMITTED = 1;
-const CLOSE_GRACE_MS = 500;
 /** Failures of one fetch in a row before a read gives up, with pauses of 100 ms, then twice as long each, up to 2 s: 20 s. */
 const MAX_FAILURES = 14;
 /** Fetches in a row that find the log's end before the last offset wanted: a new leader may learn the end a little later. */
 const MAX_EARLY_ENDS = 20;
 
-interface Connection {
-  readonly client: Client;
-  readonly cluster: Cluster;
-  readonly ready: Promise<void>;
-}
-
 export class KafkaSourceReader implements SourceReader {
-  readonly #connect: ConnectOptions;
+  readonly #connection: ClusterConnection;
   readonly #options: SourceReaderOptions;
   readonly #logger: Logger;
-  #connection: Connection | undefined;
   #reads = 0;
   #idle: NodeJS.Timeout | undefined;
   readonly #closing = new AbortController();
 
   constructor(connect: ConnectOptions, options: SourceReaderOptions, logger: Logger) {
-    this.#connect = connect;
+    this.#connection = new ClusterConnection(connect, logger);
     this.#options = options;
     this.#logger = logger;
   }
@@ -67,7 +58,7 @@ export class KafkaSourceReader implements SourceReader {
       let earlyEnds = 0;
       while (position <= range.to) {
         // A fetch cannot be called back: its answer is dropped.
-        const fetch = await orAborted(this.#fetch(range.partition, position, stopped), stopped);
+        const fetch = await abortable(this.#fetch(range.partition, position, stopped), stopped);
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
           position = fetch.nextOffset;
@@ -87,19 +78,13 @@ export class KafkaSourceReader implements SourceReader {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the source reader is closed'));
     clearTimeout(this.#idle);
-    await this.#disconnect();
+    await this.#connection.close();
   }
 
   #disconnectLater(): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.#disconnect(), this.#options.idleMs ?? 30_000);
+    this.#idle = setTimeout(() => void this.#connection.close(), this.#options.idleMs ?? 30_000);
     this.#idle.unref();
-  }
-
-  async #disconnect(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection !== undefined) await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
   }
 
   /** One fetch, with retries. Below the log's start it comes back empty, with the start as the next offset. */
@@ -107,8 +92,7 @@ export class KafkaSourceReader implements SourceReader {
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted();
       try {
-        const cluster = await this.#cluster();
-        return await this.#fetchOnce(cluster, partition, position);
+        return await this.#fetchOnce(await this.#connection.cluster(), partition, position);
       } catch (error) {
         if (signal.aborted || isClientClosed(error)) throw signal.aborted ? signal.reason : error;
         const where = `${this.#options.topic}-${partition}`;
@@ -117,13 +101,14 @@ export class KafkaSourceReader implements SourceReader {
         }
         this.#logger.debug({ partition, position, error: explain(error) }, 'a fetch of old records failed: trying again');
         await sleep(Math.min(100 * 2 ** failures, 2_000), undefined, { signal });
-        await this.#connection?.cluster.refreshMetadata().catch(() => undefined);
+        await this.#connection.refresh();
       }
     }
   }
 
   async #fetchOnce(cluster: Cluster, partition: number, position: number): Promise<PartitionFetch> {
     const { topic } = this.#options;
+    await cluster.addMultipleTargetTopics([topic]);
     await cluster.refreshMetadataIfNecessary();
     const nodeId = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))[0];
     if (nodeId === undefined) throw new Error(`topic ${topic} has no partition ${partition}`);
@@ -151,25 +136,6 @@ export class KafkaSourceReader implements SourceReader {
       nothing.messages.nextOffset = start;
       return new PartitionFetch(topic, String(position), nothing);
     }
-  }
-
-  async #cluster(): Promise<Cluster> {
-    this.#connection ??= this.#open();
-    const connection = this.#connection;
-    try {
-      await connection.ready;
-    } catch (error) {
-      if (this.#connection === connection) await this.#disconnect();
-      throw error;
-    }
-    return connection.cluster;
-  }
-
-  #open(): Connection {
-    const client = new Client(this.#connect, this.#logger, RETRY);
-    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
-    const ready = cluster.connect().then(() => cluster.addMultipleTargetTopics([this.#options.topic]));
-    return { client, cluster, ready };
   }
 }
 

@@ -1,19 +1,17 @@
 /** TopicScan over kafkajs: for tools that look at a running pipeline from the side. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from 'kafkajs';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { PartitionBounds, TopicScan } from '../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../core/record.ts';
 import type { KafkaAdmin } from './admin.ts';
-import { Client, type ConnectOptions, clusterOf } from './connect.ts';
+import { ClusterConnection } from './cluster-connection.ts';
+import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { toOffset } from './offsets.ts';
 import { KafkaSourceReader } from './source-reader.ts';
 
-const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 4 };
-const METADATA_MAX_AGE_MS = 60_000;
-const CLOSE_GRACE_MS = 500;
 const MAX_FAILURES = 5;
+const RETRY_MS = 100;
 const READ_UNCOMMITTED = 0;
 const READ_COMMITTED = 1;
 /** Timestamps with a meaning of their own in the protocol. */
@@ -33,21 +31,16 @@ interface OffsetsBroker {
   }): Promise<{ readonly responses: readonly { readonly partitions: readonly { partition: number; offset: string }[] }[] }>;
 }
 
-interface Connection {
-  readonly client: Client;
-  readonly cluster: Cluster;
-  readonly ready: Promise<void>;
-}
-
 export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
   readonly #admin: KafkaAdmin;
   readonly #logger: Logger;
   readonly #readers = new Set<KafkaSourceReader>();
-  #connection: Connection | undefined;
+  readonly #connection: ClusterConnection;
 
   constructor(connect: ConnectOptions, admin: KafkaAdmin, logger: Logger) {
     this.#connect = connect;
+    this.#connection = new ClusterConnection(connect, logger);
     this.#admin = admin;
     this.#logger = logger;
   }
@@ -100,12 +93,7 @@ export class KafkaTopicScan implements TopicScan {
   }
 
   async close(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    await Promise.all([
-      ...[...this.#readers].map((reader) => reader.close()),
-      connection?.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS),
-    ]);
+    await Promise.all([...[...this.#readers].map((reader) => reader.close()), this.#connection.close()]);
   }
 
   async #partitions(topic: string): Promise<number[]> {
@@ -124,7 +112,7 @@ export class KafkaTopicScan implements TopicScan {
   ): Promise<Map<number, number>> {
     for (let failures = 0; ; failures++) {
       try {
-        const cluster = await this.#cluster();
+        const cluster = await this.#connection.cluster();
         await cluster.addMultipleTargetTopics([topic]);
         await cluster.refreshMetadataIfNecessary();
         const offsets = new Map<number, number>();
@@ -141,29 +129,9 @@ export class KafkaTopicScan implements TopicScan {
           throw new Error(`cannot list the offsets of topic ${topic}: ${explain(error)}`, { cause: error });
         }
         // A leader has moved: the metadata of a moment later know it.
-        await sleep(RETRY.initialRetryTime * 2 ** failures);
-        await this.#connection?.cluster.refreshMetadata().catch(() => undefined);
+        await sleep(RETRY_MS * 2 ** failures);
+        await this.#connection.refresh();
       }
     }
-  }
-
-  async #cluster(): Promise<Cluster> {
-    this.#connection ??= this.#open();
-    const connection = this.#connection;
-    try {
-      await connection.ready;
-    } catch (error) {
-      // The next question connects anew.
-      if (this.#connection === connection) this.#connection = undefined;
-      await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
-      throw error;
-    }
-    return connection.cluster;
-  }
-
-  #open(): Connection {
-    const client = new Client(this.#connect, this.#logger, RETRY);
-    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
-    return { client, cluster, ready: cluster.connect() };
   }
 }

@@ -1,7 +1,8 @@
 /**
- * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records read again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
+ * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records read
+ * again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
-import { unlessAborted } from './unless-aborted.ts';
+import { abortable } from '../core/abortable.ts';
 
 export const INTAKE_SHARE = 0.7;
 /** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
@@ -190,7 +191,7 @@ export class MemoryBudget {
     const freed = Promise.withResolvers<void>();
     this.#waiting.add(freed.resolve);
     try {
-      await unlessAborted(freed.promise, signal);
+      await abortable(freed.promise, signal);
     } finally {
       this.#waiting.delete(freed.resolve);
     }
@@ -243,7 +244,7 @@ class Line {
     this.#last = turn.promise;
     const leave = () => void before.then(turn.resolve);
     try {
-      await unlessAborted(before, signal);
+      await abortable(before, signal);
     } catch (error) {
       leave();
       throw error;

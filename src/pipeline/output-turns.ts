@@ -6,9 +6,10 @@
  *
  * The earliest live line waits for nobody, so somebody can always go on.
  */
+
+import { abortable } from '../core/abortable.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { ShardState } from '../core/shard-state.ts';
-import { unlessAborted } from './unless-aborted.ts';
 import type { WaitReasons } from './wait-reasons.ts';
 
 /** Of a sealed batch, behind those of its type. */
@@ -81,6 +82,6 @@ export class OutputTurns {
     const before = this.#sealed.get(type) ?? Promise.resolve();
     const journaled = Promise.withResolvers<void>();
     this.#sealed.set(type, journaled.promise);
-    return { turn: () => unlessAborted(before, this.#signal), leave: journaled.resolve };
+    return { turn: () => abortable(before, this.#signal), leave: journaled.resolve };
   }
 }

@@ -3,7 +3,8 @@
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
 import { CoordinateList } from '../core/coordinate-list.ts';
-import { decide, type FailureAction, type JobFailure, jobRule } from '../core/failure-policy.ts';
+import { decide, type FailureAction, jobRule } from '../core/failure-policy.ts';
+import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison } from '../core/record.ts';
 import { type BatchMemory, memoryOfItems } from './memory-budget.ts';

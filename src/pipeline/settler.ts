@@ -3,7 +3,8 @@
  * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
  */
 
-import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
+import { reactionTo } from '../core/failure-policy.ts';
+import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';

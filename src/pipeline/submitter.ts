@@ -4,7 +4,8 @@
  */
 import { backoffCeilingMs, retryWaitMs } from '../core/backoff.ts';
 import { CoordinateList } from '../core/coordinate-list.ts';
-import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
+import { reactionTo } from '../core/failure-policy.ts';
+import type { JobFailure } from '../core/failure-row.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';

@@ -2,7 +2,8 @@
  * Follows each live job at the service until its results are there, or it has failed (DESIGN 3 'Track', 'Recover'):
  * polls with backoff and jitter, a few at a time.
  */
-import { type JobFailure, reactionTo } from '../core/failure-policy.ts';
+import { reactionTo } from '../core/failure-policy.ts';
+import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';

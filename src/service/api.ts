@@ -1,7 +1,7 @@
 /** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
 import { constants } from 'node:os';
+import { abortable } from '../core/abortable.ts';
 import type { ServiceError } from '../core/service-error.ts';
-import { abortable } from './abortable.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { apiProblem } from './api-problem.ts';
 import { CONTENT_TYPES } from './contract.ts';

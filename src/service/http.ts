@@ -1,7 +1,7 @@
 /** One HTTP exchange over a keep-alive pool: undici, wrapped so that nothing of its errors gets out (I6). */
 import type { Readable } from 'node:stream';
 import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
-import { abortable } from './abortable.ts';
+import { abortable } from '../core/abortable.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { HttpTimeouts } from './options.ts';
 

@@ -2,7 +2,7 @@
  * Files to and from presigned addresses (service-interface.md section 1). The address is the authorization: no key goes
  * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS).
  */
-import { abortable } from './abortable.ts';
+import { abortable } from '../core/abortable.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { decoderOf, gunzip } from './decompression.ts';
 import { errorText, exchange, isSuccess, networkProblem } from './exchange.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditReport, audit } from '../../../src/inspect/audit.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
-import { delayOutputMarkers, inspectionOf } from '../../support/engine/inspection.ts';
+import { delayOutputMarkers, inspectionOf, rewriteReads } from '../../support/engine/inspection.ts';
 import { World } from '../../support/engine/world.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import type { CommitFate } from '../../support/memory/kafka.ts';
@@ -109,15 +109,9 @@ test('records that lose their terminal record and records that get another one a
       lost.add(`${String(letter.headers['dead-letter-partition'])}:${String(letter.headers['dead-letter-offset'])}`);
       hidden.add(`${letter.partition}/${letter.offset}`);
     }
-    const read = inspection.scan.read.bind(inspection.scan);
-    inspection.scan.read = (topic, range, onBatch, signal) =>
-      read(
-        topic,
-        range,
-        (records, next) =>
-          onBatch(topic === 'dead' ? records.filter((one) => !hidden.has(`${one.partition}/${one.offset}`)) : records, next),
-        signal,
-      );
+    rewriteReads(inspection, (topic, records) =>
+      topic === 'dead' ? records.filter((one) => !hidden.has(`${one.partition}/${one.offset}`)) : records,
+    );
     const report = await world.through(audit(inspection, { partitions: [] }), 600_000);
     assert.deepEqual(listed(report, 'missingOffsets'), lost);
     assert.deepEqual(listed(report, 'doubleOffsets'), twice);

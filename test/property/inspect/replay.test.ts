@@ -1,10 +1,9 @@
 /** Replays that are killed, fenced, and told nothing or the wrong thing about their commits: each letter comes back once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deadLetter } from '../../../src/core/dead-letter.ts';
 import { type ReplayReport, replayLetters } from '../../../src/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
-import { inspectionOf } from '../../support/engine/inspection.ts';
+import { inspectionOf, putDeadLetter } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
@@ -39,18 +38,7 @@ test('whatever becomes of replays and their commits, in the end each original is
     });
     const { cluster } = world.kafka;
     cluster.createTopic('retry', 2);
-    for (let offset = 0; offset < LETTERS; offset++) {
-      const record = {
-        partition: 0,
-        offset,
-        timestampMs: 0,
-        key: Buffer.from(`k${offset}`),
-        value: Buffer.from('v'),
-        headers: {},
-      };
-      const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
-      cluster.produce('dead', offset % 2, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
-    }
+    for (let offset = 0; offset < LETTERS; offset++) putDeadLetter(world, offset % 2, offset);
     const begin = (name: string): { readonly process: VirtualProcess; readonly replaying: Promise<ReplayReport> } => {
       const process = new VirtualProcess(name, world.clock);
       const client = (journal: string) => new KafkaClient(world.kafka, process, name, { ...TOPICS, journal });

@@ -1,4 +1,6 @@
 /** The tools in a simulated world: they look at it from a process of their own while it goes on. */
+import { deadLetter } from '../../../src/core/dead-letter.ts';
+import type { SourceRecord } from '../../../src/core/record.ts';
 import type { Inspection } from '../../../src/inspect/context.ts';
 import { KafkaClient } from '../memory/client.ts';
 import { VirtualProcess } from '../memory/process.ts';
@@ -36,6 +38,24 @@ export function inspectionOf(
     notice: () => {},
     remoteBatch: undefined,
   };
+}
+
+/** The tool sees what `rewrite` makes of the records of a topic. */
+export function rewriteReads(
+  { scan }: Inspection,
+  rewrite: (topic: string, records: readonly SourceRecord[]) => readonly SourceRecord[],
+): void {
+  const read = scan.read.bind(scan);
+  scan.read = (topic, range, onBatch, signal) =>
+    read(topic, range, (records, next) => onBatch(rewrite(topic, records), next), signal);
+}
+
+/** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */
+export function putDeadLetter(world: World, partition: number, offset: number): void {
+  const value = Buffer.from('v');
+  const record = { partition: 0, offset, timestampMs: 0, key: Buffer.from(`k${offset}`), value, headers: {} };
+  const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
+  world.kafka.cluster.produce('dead', partition, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
 }
 
 /**

@@ -1,4 +1,6 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
+
+import { abortable } from '../../../src/core/abortable.ts';
 import type {
   CreatedJob,
   EncodedBody,
@@ -17,7 +19,6 @@ import type {
   SourceRecord,
 } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
-import { abortable } from './abortable.ts';
 import type { Home } from './client.ts';
 import { sleepOn } from './clock.ts';
 import type { Fault, Operation, ResultLine, ReviewService, ServiceRow } from './review-service.ts';

@@ -1,6 +1,7 @@
 /** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
+
+import { abortable } from '../../../src/core/abortable.ts';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../../../src/core/ports/kafka.ts';
-import { abortable } from './abortable.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import { sleepOn } from './clock.ts';

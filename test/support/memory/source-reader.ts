@@ -1,7 +1,8 @@
 /** SourceReader over MemoryKafka. */
+
+import { abortable } from '../../../src/core/abortable.ts';
 import type { SourceReader } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { abortable } from './abortable.ts';
 import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';

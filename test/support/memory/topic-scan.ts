@@ -1,8 +1,9 @@
 /** TopicScan over MemoryKafka: every question is a request and an answer, with other things between them. */
+
+import { abortable } from '../../../src/core/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
 import type { PartitionBounds, TopicScan } from '../../../src/core/ports/topic-scan.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { abortable } from './abortable.ts';
 import type { Home } from './client.ts';
 import { sleepOn } from './clock.ts';
 import type { MemoryKafka } from './kafka.ts';

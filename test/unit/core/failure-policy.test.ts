@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide, type FailureAction, type JobFailure, jobRule } from '../../../src/core/failure-policy.ts';
+import { decide, type FailureAction, jobRule } from '../../../src/core/failure-policy.ts';
+import type { JobFailure } from '../../../src/core/failure-row.ts';
 
 const POLICY = { attempts: 3, maxBatchesPerJob: 9, onFailure: 'error' } as const;
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reactionTo } from '../../../src/core/failure-policy.ts';
-import { FAILURE_TABLE, type Reaction, type ServiceCall } from '../../../src/core/failure-table.ts';
+import type { Reaction, ServiceCall } from '../../../src/core/failure-row.ts';
+import { FAILURE_TABLE } from '../../../src/core/failure-table.ts';
 import type { ServiceFailure } from '../../../src/core/service-error.ts';
 
 /** Complete by their types: a new failure or call does not compile without being added here. */

@@ -5,7 +5,7 @@ import { type AuditReport, type AuditRequest, audit } from '../../../src/inspect
 import type { InspectError, Inspection } from '../../../src/inspect/context.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
 import type { RecordState } from '../../../src/inspect/explanation.ts';
-import { type InspectionSettings, inspectionOf } from '../../support/engine/inspection.ts';
+import { type InspectionSettings, inspectionOf, rewriteReads } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
 
 const auditOf = (world: World, request: Partial<AuditRequest> = {}, settings: InspectionSettings = {}): Promise<AuditReport> =>
@@ -157,15 +157,9 @@ test('a compacted output cannot prove that anything is missing', async () => {
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
   const inspection = altered(inspectionOf(world), 'compact,delete');
-  const read = inspection.scan.read.bind(inspection.scan);
-  inspection.scan.read = (topic, range, onBatch, signal) =>
-    read(
-      topic,
-      range,
-      (all, next) =>
-        onBatch(topic === 'decisions' ? all.filter(({ value }) => JSON.parse(String(value)).offset !== 0) : all, next),
-      signal,
-    );
+  rewriteReads(inspection, (topic, all) =>
+    topic === 'decisions' ? all.filter(({ value }) => JSON.parse(String(value)).offset !== 0) : all,
+  );
   const report = await world.through(audit(inspection, { partitions: [] }));
   assert.deepEqual([report.verdict, columns(report)], ['unknown', { records: 3, decided: 2, unknown: 1 }]);
 });

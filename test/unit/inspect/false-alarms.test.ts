@@ -5,7 +5,7 @@ import { type AuditReport, audit } from '../../../src/inspect/audit.ts';
 import type { Inspection } from '../../../src/inspect/context.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
 import type { RecordState } from '../../../src/inspect/explanation.ts';
-import { inspectionOf } from '../../support/engine/inspection.ts';
+import { inspectionOf, rewriteReads } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -42,22 +42,13 @@ function beforeRead(world: World, wanted: string, act: () => void): Inspection {
 /** The journal as a version wrote it that did not say where the pipeline began. */
 function withoutStart(world: World): Inspection {
   const inspection = inspectionOf(world);
-  const read = inspection.scan.read.bind(inspection.scan);
-  inspection.scan.read = (topic, range, onBatch, signal) =>
-    read(
-      topic,
-      range,
-      (records, next) =>
-        onBatch(
-          records.map((record) => {
-            if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/')) return record;
-            const { start: _, ...progress } = JSON.parse(String(record.value));
-            return { ...record, value: Buffer.from(JSON.stringify(progress)) };
-          }),
-          next,
-        ),
-      signal,
-    );
+  rewriteReads(inspection, (topic, records) =>
+    records.map((record) => {
+      if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/')) return record;
+      const { start: _, ...progress } = JSON.parse(String(record.value));
+      return { ...record, value: Buffer.from(JSON.stringify(progress)) };
+    }),
+  );
   return inspection;
 }
 

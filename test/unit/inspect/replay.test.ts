@@ -1,11 +1,10 @@
 /** Replays that are told to stop, that meet what the target does not take, and that are asked for what is not there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deadLetter } from '../../../src/core/dead-letter.ts';
 import type { InspectError } from '../../../src/inspect/context.ts';
 import { type ReplayReport, type ReplayRequest, replayLetters } from '../../../src/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
-import { type InspectionSettings, inspectionOf } from '../../support/engine/inspection.ts';
+import { type InspectionSettings, inspectionOf, putDeadLetter } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import type { CommitFate, MemoryKafka } from '../../support/memory/kafka.ts';
@@ -26,18 +25,7 @@ function worldWith(letters: number, commitFate: (keys: readonly string[], attemp
     },
   });
   world.kafka.cluster.createTopic('retry', 1);
-  for (let offset = 0; offset < letters; offset++) {
-    const record = {
-      partition: 0,
-      offset,
-      timestampMs: 0,
-      key: Buffer.from(`k${offset}`),
-      value: Buffer.from('v'),
-      headers: {},
-    };
-    const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
-    world.kafka.cluster.produce('dead', 0, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
-  }
+  for (let offset = 0; offset < letters; offset++) putDeadLetter(world, 0, offset);
   return world;
 }
 

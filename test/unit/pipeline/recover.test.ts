@@ -120,41 +120,28 @@ test('a batch that the service no longer knows is given up only after the grace 
   assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'batch_unknown' }), 1);
 });
 
-test('a poll that is told to wait waits that long', async () => {
-  const asked: number[] = [];
-  const world: World = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) => {
-        if (operation !== 'status') return undefined;
-        asked.push(world.clock.now());
-        return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
+for (const [call, what] of [
+  ['status', 'a poll that is told to wait waits that long'],
+  ['results', 'a download that is told to wait waits that long before the batch is asked for again'],
+] as const) {
+  test(what, async () => {
+    const asked: number[] = [];
+    const world: World = new World({
+      partitions: 1,
+      service: {
+        fault: (operation) => {
+          if (operation !== call) return undefined;
+          asked.push(world.clock.now());
+          return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
+        },
       },
-    },
+    });
+    world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.untilSettled(10 * MINUTE);
+    assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
   });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(10 * MINUTE);
-  assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
-});
-
-test('a download that is told to wait waits that long before the batch is asked for again', async () => {
-  const asked: number[] = [];
-  const world: World = new World({
-    partitions: 1,
-    service: {
-      fault: (operation) => {
-        if (operation !== 'results') return undefined;
-        asked.push(world.clock.now());
-        return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
-      },
-    },
-  });
-  world.start();
-  for (let n = 0; n < 5; n++) world.event(0);
-  await world.untilSettled(10 * MINUTE);
-  assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
-});
+}
 
 test('downloads that the storage is too busy for never count as rows that are missing', async () => {
   let downloads = 0;
