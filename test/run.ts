@@ -3,7 +3,7 @@
  *
  *   npm test                               everything
  *   npm test -- unit property              these suites
- *   npm test -- long                       chaos and memory: minutes on a quiet machine, and not part of everything
+ *   npm test -- memory                     minutes under load; not part of everything
  *   npm test -- test/unit/core             the files below a folder, or one file
  *
  * One broker is started for all files that need Kafka (unless KAFKA_BROKERS names a cluster) and ends with the run,
@@ -23,9 +23,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GUARD = fileURLToPath(new URL('./support/file-guard.ts', import.meta.url));
 
 /** In the order in which they run: what fails soonest comes first. */
-const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'long'] as const;
+const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'nemeses', 'memory'] as const;
 type Suite = (typeof SUITES)[number];
-const EVERYTHING = SUITES.filter((suite) => suite !== 'long');
+const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
 
 /** Longest run of one file, ms. */
 const FILE_LIMIT_MS: Readonly<Record<Suite, number>> = {
@@ -34,7 +34,8 @@ const FILE_LIMIT_MS: Readonly<Record<Suite, number>> = {
   conformance: 120_000,
   integration: 180_000,
   chaos: 600_000,
-  long: 1_200_000,
+  nemeses: 600_000,
+  memory: 1_200_000,
 };
 /** After the last file should have given up by itself: ends one that is stuck in a loop. */
 const STUCK_MS = 30_000;
@@ -67,8 +68,8 @@ function needsBroker(file: string): boolean {
 
 async function runSuite(suite: Suite, files: readonly string[], signal: AbortSignal): Promise<Outcome> {
   const outcome: Outcome = { passed: 0, failed: 0 };
-  // Files of these suites kill processes at random moments and measure: one at a time.
-  const concurrency = suite === 'chaos' || suite === 'long' ? 1 : Math.max(1, Math.min(availableParallelism(), 4));
+  // These kill processes at random moments and measure: one file at a time.
+  const concurrency = suite === 'chaos' || suite === 'memory' ? 1 : Math.max(1, Math.min(availableParallelism(), 4));
   const stuckMs = FILE_LIMIT_MS[suite] * Math.ceil(files.length / concurrency) + STUCK_MS;
   process.env.TEST_FILE_LIMIT_MS = String(FILE_LIMIT_MS[suite]);
   const startedMs = performance.now();

@@ -21,7 +21,8 @@ async function begin(directory: string): Promise<{ stack: Stack; replica: Replic
     partitions: PARTITIONS,
     pipeline: {
       batch: { maxRows: 5, maxAge: '1s' },
-      review: { poll: { initial: '200ms', max: '1s' } },
+      // A commit whose answer is lost leaves a batch without an upload behind.
+      review: { poll: { initial: '200ms', max: '1s' }, uploadGrace: '5s' },
       kafka: { sessionTimeout: '6s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' }, service: { timeouts: { headers: '15s' } } },
@@ -56,7 +57,9 @@ async function whileAlive(replica: Replica, what: string, seen: () => Promise<bo
       return dead !== undefined || (await seen());
     },
     { deadlineMs: SEEN_MS, everyMs: 200 },
-  );
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${replica.lines.slice(-60).join('\n')}`, { cause: error });
+  });
   assert.equal(dead, undefined);
 }
 
@@ -90,7 +93,12 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
 test('the service frozen: alive and ready, waiting for the service; thawed, all is decided once by the same process', async (t) => {
   const { stack, replica, terminal } = await begin(directories[1] as string);
   const first = await write(stack, 20);
-  await eventually('work is in flight', () => liveJobs(replica) >= 2, { deadlineMs: SEEN_MS });
+  await eventually('work is in flight', () => liveJobs(replica) >= 4, { deadlineMs: SEEN_MS });
+  // A frozen upload would hold its permit, and say `upload`.
+  const uploads = { stage: 'upload' };
+  await eventually('all is uploaded', async () => (await replica.metric('stage_duration_seconds_count', uploads)) >= 4, {
+    deadlineMs: SEEN_MS,
+  });
   await setFaults(stack, []);
 
   stack.sandbox.kill('SIGSTOP');
