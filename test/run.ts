@@ -66,10 +66,25 @@ function needsBroker(file: string): boolean {
   return /\btestKafka\b/.test(readFileSync(path.join(ROOT, file), 'utf8'));
 }
 
+/** Files at a time. */
+function concurrencyOf(suite: Suite): number {
+  const cores = Math.min(availableParallelism(), 4);
+  switch (suite) {
+    // These kill processes at random moments and measure.
+    case 'chaos':
+    case 'memory':
+      return 1;
+    // Processes that wait for one another most of the time.
+    case 'integration':
+      return cores + 1;
+    default:
+      return cores;
+  }
+}
+
 async function runSuite(suite: Suite, files: readonly string[], signal: AbortSignal): Promise<Outcome> {
   const outcome: Outcome = { passed: 0, failed: 0 };
-  // These kill processes at random moments and measure: one file at a time.
-  const concurrency = suite === 'chaos' || suite === 'memory' ? 1 : Math.max(1, Math.min(availableParallelism(), 4));
+  const concurrency = concurrencyOf(suite);
   const stuckMs = FILE_LIMIT_MS[suite] * Math.ceil(files.length / concurrency) + STUCK_MS;
   process.env.TEST_FILE_LIMIT_MS = String(FILE_LIMIT_MS[suite]);
   const startedMs = performance.now();
