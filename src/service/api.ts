@@ -24,8 +24,8 @@ export interface ApiCall<T> {
   readonly body?: object;
   /** The call makes something new each time: an unclear outcome may leave one that nobody knows of. */
   readonly creates?: boolean;
-  /** Reads the JSON of a success. @throws ProtocolViolation */
-  readonly parse: (json: unknown) => T;
+  /** Reads the JSON of a success; `text` is where it came from. @throws ProtocolViolation */
+  readonly parse: (json: unknown, text: string) => T;
 }
 
 export class Api {
@@ -139,7 +139,7 @@ function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { re
     return { violation: 'the body is not JSON' };
   }
   try {
-    return { value: call.parse(json) };
+    return { value: call.parse(json, text) };
   } catch (error) {
     if (error instanceof ProtocolViolation) return { violation: error.message };
     throw error;

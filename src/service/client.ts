@@ -1,11 +1,14 @@
 /** The Content Review Service, as the rest of the connector sees it: one client per pipeline and service account. */
 import { Api } from './api.ts';
 import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batches.ts';
+import { type DecisionView, getDecision, type LabelView } from './decisions.ts';
 import { HttpPool } from './http.ts';
+import { type CreatedImport, createImport, getImport, type ImportView, problemWithImportPath } from './imports.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
 import { Transfer, type UploadOptions } from './transfer.ts';
+import type { UploadBody } from './upload-body.ts';
 
-export type { BatchView, CreatedBatch };
+export type { BatchView, CreatedBatch, CreatedImport, DecisionView, ImportView, LabelView };
 
 interface Cancellable {
   readonly signal: AbortSignal;
@@ -19,11 +22,15 @@ export class ContentReviewClient {
   readonly #pool: HttpPool;
   readonly #api: Api;
   readonly #transfer: Transfer;
+  readonly #importPath: string;
 
-  /** @throws TypeError when baseUrl cannot be used. */
+  /** @throws TypeError when baseUrl or importPath cannot be used. */
   constructor(options: ServiceClientOptions) {
     const context = contextOf(options);
-    const { maxConcurrentRequests, maxConcurrentTransfers } = context.settings;
+    const { maxConcurrentRequests, maxConcurrentTransfers, importPath } = context.settings;
+    const problem = problemWithImportPath(importPath);
+    if (problem !== undefined) throw new TypeError(`the path of the import status ${problem}`);
+    this.#importPath = importPath;
     // Enough for everything the permits let through, were API and storage one origin.
     this.#pool = new HttpPool(context.settings, maxConcurrentRequests + 2 * maxConcurrentTransfers);
     this.#api = new Api(context, this.#pool, options.baseUrl, options.apiKey);
@@ -40,8 +47,23 @@ export class ContentReviewClient {
     return getBatch(this.#api, batchId, signal);
   }
 
+  /** Section 4.3. */
+  createImport({ signal }: Cancellable): Promise<CreatedImport> {
+    return createImport(this.#api, signal);
+  }
+
+  /** Section 4.4, at `importPath`. 404 and 410 are ServiceError `not_found`. */
+  getImport(importId: string, { signal }: Cancellable): Promise<ImportView> {
+    return getImport(this.#api, this.#importPath, importId, signal);
+  }
+
+  /** Section 4.5. 404 and 410 are ServiceError `not_found`. */
+  getDecision(decisionId: string, { signal }: Cancellable): Promise<DecisionView> {
+    return getDecision(this.#api, decisionId, signal);
+  }
+
   /** See Transfer.upload. */
-  upload(uploadUrl: string, body: Buffer, options: UploadOptions): Promise<void> {
+  upload(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
     return this.#transfer.upload(uploadUrl, body, options);
   }
 

@@ -14,7 +14,8 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer;
+  /** A stream needs a `content-length` header: storage refuses chunked uploads. */
+  readonly body?: Buffer | Readable;
   /** Instead of the pool's own. */
   readonly headersTimeoutMs?: number;
   /** Called when the request begins to go out on a connection: from here on the other side may have acted on it. */

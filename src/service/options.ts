@@ -1,5 +1,6 @@
 /** Settings of the client, with the defaults that hold when one is left out. Every duration is in milliseconds. */
 import type { Clock, Random } from '../core/ports/clock.ts';
+import { DEFAULT_IMPORT_PATH } from './imports.ts';
 import { type ServiceObserver, SILENT_OBSERVER } from './observer.ts';
 
 export interface HttpTimeouts {
@@ -36,6 +37,8 @@ export interface ServiceClientSettings extends HttpTimeouts {
   readonly minUploadBytesPerSecond: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
+  /** Path below base_url that an import's status is asked at; `{import_id}` stands for the id. */
+  readonly importPath: string;
 }
 
 export const DEFAULT_SETTINGS: ServiceClientSettings = {
@@ -48,6 +51,7 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   limitWindowMs: 1_000,
   minUploadBytesPerSecond: 64 * 1024,
   maxDecompressionRatio: 200,
+  importPath: DEFAULT_IMPORT_PATH,
 };
 
 export interface ServiceClientOptions extends Partial<Omit<ServiceClientSettings, 'retry'>> {

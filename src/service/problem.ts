@@ -11,6 +11,8 @@ export interface Problem {
   readonly retryAfterMs?: number | undefined;
   /** What to do, when the failure's usual advice would mislead. */
   readonly advice?: string;
+  /** Not to be tried again here, also when the failure may pass. */
+  readonly final?: boolean;
 }
 
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {

@@ -25,7 +25,7 @@ export async function withRetry<T>(
     // Counted from the first failure: neither a queue before it nor a long first try eats up the retries.
     if (failures === 0) giveUpAtMs = clock.now() + settings.retry.maxElapsedMs;
     const waitMs = retryWaitMs(failures, settings.retry, random, problem.retryAfterMs);
-    const worthIt = problem.failure === 'unavailable' && failures < settings.retry.maxRetries;
+    const worthIt = problem.failure === 'unavailable' && problem.final !== true && failures < settings.retry.maxRetries;
     if (!worthIt || clock.now() + waitMs > giveUpAtMs) throw serviceError(operation, address, problem, failures + 1);
 
     observer.retry(operation, problem.reason);

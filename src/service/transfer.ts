@@ -16,6 +16,7 @@ import { shownAddress } from './redaction.ts';
 import { isRedirect, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
 import { withRetry } from './retry.ts';
 import { storageProblem } from './storage-problem.ts';
+import { BodySource, type UploadBody } from './upload-body.ts';
 
 /** Made from the request itself, or not ours to send to a presigned address. */
 const RESERVED_HEADERS = /^(authorization|content-length|content-type|host|connection|transfer-encoding)$/i;
@@ -28,6 +29,7 @@ export interface UploadOptions {
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
+type TransferRequest = Omit<HttpRequest, 'url' | 'body'> & { readonly source?: BodySource };
 type Opened = { readonly answer: HttpAnswer; readonly address: string };
 
 export class Transfer {
@@ -60,26 +62,34 @@ export class Transfer {
   }
 
   /**
-   * PUT of the whole body, with its Content-Length. The same PUT again is harmless, so unclear outcomes are tried again.
-   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`, `protocol`; the signal's reason when aborted.
+   * PUT of the whole body, with its Content-Length. The same PUT again is harmless, so unclear outcomes are tried again,
+   * as long as the body can be made again.
+   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`, `protocol`; the signal's reason when aborted;
+   * what the source of a streamed body threw, and RangeError when it had another length than it said.
    */
-  async upload(uploadUrl: string, body: Buffer, options: UploadOptions): Promise<void> {
+  async upload(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
     const operation = 'upload';
     const url = addressOf(operation, uploadUrl);
+    const source = new BodySource(body);
     const extra = Object.entries(options.extraHeaders ?? {}).filter(([name]) => !RESERVED_HEADERS.test(name));
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
-    const request: Omit<HttpRequest, 'url'> = {
+    const request: TransferRequest = {
       method: 'PUT',
-      headers: { 'content-type': options.contentType, ...Object.fromEntries(extra) },
-      body,
+      headers: { 'content-type': options.contentType, 'content-length': String(source.length), ...Object.fromEntries(extra) },
+      source,
       // The pool's clock for headers starts with the first byte sent, so it has to cover the sending too.
-      headersTimeoutMs: headersTimeoutMs + Math.ceil((body.length / minUploadBytesPerSecond) * 1000),
+      headersTimeoutMs: headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     };
     await withRetry(this.#context, operation, options.signal, () =>
       this.#uploads.run(options.signal, async () => {
-        const opened = await this.#follow(operation, request, url, options.signal);
-        if ('value' in opened) opened.value.answer.discard();
-        return opened;
+        try {
+          const opened = await this.#follow(operation, request, url, options.signal);
+          if ('value' in opened) opened.value.answer.discard();
+          source.throwIfFailed();
+          return 'problem' in opened && !source.repeatable ? { ...opened, problem: onlyOnce(opened.problem) } : opened;
+        } finally {
+          source.close();
+        }
       }),
     );
   }
@@ -125,7 +135,7 @@ export class Transfer {
     }
   }
 
-  async #follow(operation: string, request: Omit<HttpRequest, 'url'>, first: URL, signal: AbortSignal): Promise<Attempt<Opened>> {
+  async #follow(operation: string, request: TransferRequest, first: URL, signal: AbortSignal): Promise<Attempt<Opened>> {
     const startedMs = this.#context.clock.now();
     return this.#limit.learn(await this.#redirected(operation, request, first, signal), startedMs);
   }
@@ -133,7 +143,7 @@ export class Transfer {
   /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
   async #redirected(
     operation: string,
-    request: Omit<HttpRequest, 'url'>,
+    { source, ...request }: TransferRequest,
     first: URL,
     signal: AbortSignal,
   ): Promise<Attempt<Opened>> {
@@ -142,7 +152,10 @@ export class Transfer {
       const address = shownAddress(url);
       if (!(await abortable(Promise.resolve(this.#allowUrl(url)), signal)))
         return { problem: refused('is not an allowed address for transfers'), address };
-      const exchanged = await exchange(this.#context, this.#pool, operation, { ...request, url }, signal, async (answer) =>
+      if (source?.exhausted)
+        return { problem: refused('was not called: the body was sent to a redirect, and can be made only once'), address };
+      const sent = { ...request, url, ...(source === undefined ? {} : { body: source.open() }) };
+      const exchanged = await exchange(this.#context, this.#pool, operation, sent, signal, async (answer) =>
         isSuccess(answer) ? undefined : await errorText(answer),
       );
       if ('problem' in exchanged) return { problem: exchanged.problem, address };
@@ -160,6 +173,11 @@ export class Transfer {
 
 function refused(what: string, status?: number): Problem {
   return { failure: 'protocol', what, reason: 'refused', status };
+}
+
+function onlyOnce(problem: Problem): Problem {
+  if (problem.failure !== 'unavailable') return problem;
+  return { ...problem, final: true, advice: 'it was not tried again, because its body can be made only once: start over' };
 }
 
 function addressOf(operation: string, text: string): URL {

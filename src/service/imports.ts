@@ -1,0 +1,89 @@
+/** The import resource: service-interface.md 2.4, 4.3 and 4.4. */
+import type { Api } from './api.ts';
+import { type ImportStatus, normaliseImportStatus, PATHS } from './contract.ts';
+import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredAddress, requiredId } from './fields.ts';
+import { serviceError } from './problem.ts';
+
+export interface CreatedImport {
+  readonly importId: string;
+  /** Opaque and secret (I6). */
+  readonly uploadUrl: string;
+}
+
+export interface ImportView {
+  readonly importId: string;
+  /** undefined for a status that this version does not know. */
+  readonly status: ImportStatus | undefined;
+  /** As the service spelled it. */
+  readonly rawStatus: string;
+}
+
+/** What stands for the import's id in the path of the status check. */
+export const IMPORT_ID_PLACEHOLDER = '{import_id}';
+
+/** Where the status check of an import may be (4.4 does not show it): below base_url. */
+export const DEFAULT_IMPORT_PATH = `${PATHS.imports}/${IMPORT_ID_PLACEHOLDER}`;
+
+/** Why a text cannot be the path of the status check; undefined when it can. The id may also stand in a query. */
+export function problemWithImportPath(template: string): string | undefined {
+  if (!template.startsWith('/')) return 'must begin with a slash: it is below base_url';
+  if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
+  const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
+  if (!/^[\x21-\x7e]*$/.test(rest)) return 'must hold no spaces and nothing beyond ASCII: escape them (%20)';
+  if (/[#{}\\]/.test(rest)) return `must hold no #, no backslash and no braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+  return undefined;
+}
+
+/**
+ * POST /v1/import (4.3), without a body. There is no idempotency key: an unclear outcome is tried again, since an import
+ * without an upload costs nothing, and told to the observer as `orphanPossible`.
+ * @throws ServiceError; the signal's reason when aborted.
+ */
+export function createImport(api: Api, signal: AbortSignal): Promise<CreatedImport> {
+  return api.call(
+    { operation: 'create_import', method: 'POST', path: PATHS.imports, creates: true, parse: parseCreated },
+    signal,
+  );
+}
+
+/**
+ * GET of an import's status (4.4), at the path that the template gives.
+ * @throws ServiceError (`not_found` for 404 and 410); the signal's reason when aborted.
+ */
+export async function getImport(api: Api, template: string, importId: string, signal: AbortSignal): Promise<ImportView> {
+  const operation = 'get_import';
+  if (!isPathSegment(importId)) {
+    const what = 'was not called: the import id cannot stand in a path';
+    throw serviceError(operation, PATHS.imports, { failure: 'rejected', what, reason: 'bad_id' });
+  }
+  const path = template.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(importId));
+  return await api.call({ operation, method: 'GET', path, parse: (json) => parseImport(json, importId) }, signal);
+}
+
+function parseCreated(json: unknown): CreatedImport {
+  const fields = importFields(json, 'import_id');
+  return { importId: requiredId(fields, 'import_id'), uploadUrl: requiredAddress(fields, 'upload_url') };
+}
+
+/** The answer's shape is not shown (4.4): the status may be called `status`, and all of it may be one level down. */
+function parseImport(json: unknown, importId: string): ImportView {
+  const fields = importFields(json, 'import_status', 'status');
+  const rawStatus = optionalText(fields, 'import_status') || optionalText(fields, 'status');
+  if (!rawStatus) throw new ProtocolViolation('import_status is missing');
+  // A cache or proxy that mixes answers up must not settle one import with the state of another.
+  const id = optionalText(fields, 'import_id') ?? optionalText(fieldsOf(json), 'import_id');
+  if ((id ?? importId) !== importId) throw new ProtocolViolation('import_id is not the one asked for');
+  return { importId, status: normaliseImportStatus(rawStatus.trim().toUpperCase()), rawStatus };
+}
+
+/** The object that has one of these fields as a text: the answer itself, or the only one inside it that does. */
+function importFields(json: unknown, ...names: readonly string[]): Fields {
+  const fields = fieldsOf(json);
+  const has = (candidate: Fields) => names.some((name) => optionalText(candidate, name));
+  if (has(fields)) return fields;
+  const inner = Object.values(fields)
+    .flatMap((value) => (Array.isArray(value) && value.length === 1 ? value : [value]))
+    .filter((value): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value))
+    .filter(has);
+  return inner.length === 1 && inner[0] !== undefined ? inner[0] : fields;
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
+
+const CREATED = { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url: 'https://s3.example/u?X-Amz-Signature=s' };
+
+test('creating an import is a POST without a body, with the bearer key (4.3, 5)', async (t) => {
+  const server = await httpServer(t, (response) => json(response, 200, CREATED));
+  const { client, observer } = clientFor(t, server.url);
+  assert.deepEqual(await client.createImport(NEVER), { importId: 'i-1', uploadUrl: CREATED.upload_url });
+  const [request] = server.seen;
+  assert.equal(`${request?.method} ${request?.url}`, 'POST /v1/import');
+  assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
+  assert.equal(request?.headers['content-type'], 'application/json');
+  assert.deepEqual([request?.headers['content-length'], request?.body.length], ['0', 0]);
+  assert.deepEqual([observer.requests, observer.orphans], [['create_import 200'], 0]);
+});
+
+test('a create whose answer is lost is tried again and told as an orphan; a clear refusal is neither', async (t) => {
+  const server = await httpServer(t, (response, _, index) => {
+    if (index === 0) response.destroy();
+    else json(response, index === 1 ? 201 : 400, CREATED);
+  });
+  const { client, observer } = clientFor(t, server.url);
+  assert.equal((await client.createImport(NEVER)).importId, 'i-1');
+  assert.deepEqual([observer.retries, observer.orphans], [['create_import reset'], 1]);
+  await assert.rejects(client.createImport(NEVER), { failure: 'rejected', status: 400 });
+  assert.equal(observer.orphans, 1);
+});
+
+test('a created import without a usable id or upload address is a protocol error, and possibly an orphan', async (t) => {
+  const broken: [unknown, RegExp][] = [
+    [{ ...CREATED, import_id: undefined }, /import_id is missing/],
+    [{ ...CREATED, import_id: '..' }, /import_id cannot stand in a path/],
+    [{ ...CREATED, upload_url: null }, /upload_url is missing/],
+    [{ ...CREATED, upload_url: 'file:///etc/passwd' }, /upload_url is not an http\(s\) address/],
+    [[CREATED], /not a JSON object/],
+  ];
+  for (const [body, expected] of broken) {
+    const server = await httpServer(t, (response) => json(response, 200, body));
+    const { client, observer } = clientFor(t, server.url);
+    await assert.rejects(client.createImport(NEVER), { failure: 'protocol', message: expected });
+    assert.deepEqual([server.seen.length, observer.orphans], [1, 1]);
+  }
+});
+
+test('every state of an import is read, however it is spelt, and unknown ones too', async (t) => {
+  const expected: [string, string | undefined][] = [
+    ['WAITING_FOR_UPLOAD', 'WAITING_FOR_UPLOAD'],
+    ['WATING_FOR_UPLOAD', 'WAITING_FOR_UPLOAD'],
+    ['IN_PROGRESS', 'IN_PROGRESS'],
+    ['complete', 'COMPLETE'],
+    ['FAILED', 'FAILED'],
+    ['ON_FIRE', undefined],
+  ];
+  const server = await httpServer(t, (response, _, index) =>
+    json(response, 200, { import_id: 'i-1', import_status: expected[index]?.[0] }),
+  );
+  const { client } = clientFor(t, server.url);
+  for (const [rawStatus, status] of expected) {
+    assert.deepEqual(await client.getImport('i-1', NEVER), { importId: 'i-1', status, rawStatus });
+  }
+  assert.equal(`${server.seen[0]?.method} ${server.seen[0]?.url}`, 'GET /v1/import/i-1');
+  assert.equal(server.seen[0]?.headers.authorization, `Bearer ${KEY}`);
+});
+
+test('the status is found where an answer that nobody has shown may have it', async (t) => {
+  const COMPLETE = 'COMPLETE';
+  const bodies = [
+    { import_status: COMPLETE },
+    { import_id: 'i-1', status: COMPLETE, upload_url: null },
+    { import: { import_id: 'i-1', import_status: COMPLETE, records: { total: 2 } } },
+    { import_id: 'i-1', data: { import_status: COMPLETE } },
+    { imports: [{ import_id: 'i-1', import_status: COMPLETE }], next: null },
+  ];
+  const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
+  const { client } = clientFor(t, server.url);
+  for (const body of bodies) {
+    assert.equal((await client.getImport('i-1', NEVER)).status, COMPLETE, JSON.stringify(body));
+  }
+});
+
+test('an answer without a status, with two, or about another import is a protocol error', async (t) => {
+  const bodies = [
+    {},
+    { import_id: 'i-1' },
+    { import_status: 3 },
+    { a: { import_status: 'COMPLETE' }, b: { import_status: 'FAILED' } },
+    { import_id: 'i-2', import_status: 'COMPLETE' },
+    { import_id: 'i-2', data: { import_status: 'COMPLETE' } },
+    [{ import_status: 'COMPLETE' }],
+  ];
+  const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
+  const { client } = clientFor(t, server.url);
+  for (const body of bodies) {
+    await assert.rejects(client.getImport('i-1', NEVER), { failure: 'protocol' }, JSON.stringify(body));
+  }
+});
+
+test('the path of the status check is a template, and the id is escaped in it', async (t) => {
+  const server = await httpServer(t, (response) => json(response, 200, { import_status: 'COMPLETE' }));
+  for (const [importPath, expected] of [
+    ['/v1/imports/{import_id}/status', '/v1/imports/a%2Fb%24%26/status'],
+    ['/v2/import-status?id={import_id}', '/v2/import-status?id=a%2Fb%24%26'],
+  ] as const) {
+    await clientFor(t, server.url, { importPath }).client.getImport('a/b$&', NEVER);
+    assert.equal(server.seen.at(-1)?.url, expected);
+  }
+  for (const importPath of [
+    '',
+    'v1/import/{import_id}',
+    '/v1/import',
+    '/v1/{id}/{import_id}',
+    '/v1/{import_id}#x',
+    '/a b/{import_id}',
+  ]) {
+    assert.throws(() => clientFor(t, server.url, { importPath }), /the path of the import status must/);
+  }
+});
+
+test('an import id that cannot stand in a path is refused without a call, an unknown one is not found', async (t) => {
+  const server = await httpServer(t, (response) => json(response, 404, {}));
+  const { client } = clientFor(t, server.url);
+  for (const bad of ['', '..', '\ud800']) await assert.rejects(client.getImport(bad, NEVER), { failure: 'rejected' });
+  assert.equal(server.seen.length, 0);
+  await assert.rejects(client.getImport('i-9', NEVER), { failure: 'not_found', status: 404, operation: 'get_import' });
+});
