@@ -190,7 +190,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and downloads again. A last row without a line end is taken only when a second download ends with the same one and the service counts no more rows. When nothing more comes of it, what is left counts as missing rows.',
+      'Keeps what was settled and downloads again. A last row without a line end is taken only when three downloads end with the same one, the service counts no more rows, and no other file of it had a line end at its end. When nothing more comes of it, what is left counts as missing rows.',
     user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: ['review.downloads'],
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },

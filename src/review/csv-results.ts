@@ -79,7 +79,9 @@ export async function* readResults(
     let problem = await parser.finish();
     const last = records.at(-1);
     const mayBeCut = problem === undefined && lastByte !== LINE_FEED && reader !== undefined && last !== undefined;
-    const more = taken + records.length < (options.expectedRows ?? 0);
+    const came = taken + records.length - (reader === undefined ? 1 : 0);
+    const more = came < (options.expectedRows ?? 0);
+    if (problem === undefined && lastByte === LINE_FEED && options.expectedRows === came) options.lastRows.endedLine();
     if (mayBeCut && !options.lastRows.isWhole(last, last[referenceColumn] ?? '', more)) {
       records.pop();
       problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');

@@ -4,27 +4,38 @@
  */
 import { isJsonText } from './exact-json.ts';
 
-/** Rows remembered: each is forgotten when it comes again, so these are rows of files that never came whole. */
+/** Rows remembered: each is forgotten when it is believed, so these are rows of files that never came whole. */
 const MAX_REMEMBERED = 1000;
 
+/** Downloads that must end with the same row. Two are not enough: a file may be read twice while it is still being written. */
+const SAME_ENDS = 3;
+
 export class LastRows {
-  readonly #seen = new Set<string>();
+  readonly #seen = new Map<string, number>();
+  #filesEndLines = false;
+
+  /** A whole file had a line end at its end: the service ends its files so, and one without was cut. */
+  endedLine(): void {
+    this.#filesEndLines = true;
+  }
 
   /**
-   * True when the last cell shows by itself that nothing is wanting (a JSON list or object), or when an earlier download
-   * ended with the same row: a cut would hardly come twice in the same place, and a service that ends its files so always does.
+   * True when the last cell shows by itself that nothing is wanting (a JSON list or object), or when earlier downloads
+   * ended with the same row: a cut would hardly come again in the same place, and a service that ends its files so always does.
    * @param reference the row's reference, which no other row has
    * @param more whether the service wrote more rows than came: then the file was cut, however often in the same place
    */
   isWhole(cells: readonly string[], reference: string, more: boolean): boolean {
     const last = cells.at(-1) ?? '';
     if (/^\s*[[{]/.test(last) && isJsonText(last)) return true;
-    if (more) return false;
+    if (more || this.#filesEndLines) return false;
     // Two beginnings of one row are the same when they are as long.
     const row = `${cells.reduce((length, cell) => length + cell.length, cells.length)} ${reference}`;
-    if (this.#seen.delete(row)) return true;
-    this.#seen.add(row);
-    const [oldest = row] = this.#seen;
+    const times = (this.#seen.get(row) ?? 0) + 1;
+    this.#seen.delete(row);
+    if (times === SAME_ENDS) return true;
+    this.#seen.set(row, times);
+    const [oldest = row] = this.#seen.keys();
     if (this.#seen.size > MAX_REMEMBERED) this.#seen.delete(oldest);
     return false;
   }

@@ -46,9 +46,10 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         const items = records.map((record) => itemOf(kind, record, replay));
         upload = Buffer.from((await kind.encode(items)).body);
 
-        // A last row without a line end is believed when it comes a second time.
+        // A last row without a line end is believed when it comes a third time.
         const { writeWith } = behaviour;
-        if (writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds) await collectRows(kind);
+        const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+        for (let download = 0; download < before; download++) await collectRows(kind);
         const found = await decisions(kind);
         assert.equal(found.length, events.length);
         const byOffset = new Map(

@@ -161,7 +161,7 @@ test('a file cut anywhere never gives a row that was not whole', async () => {
   }
 });
 
-test('a last row without a line end is held back when it may have been cut, and taken when the file ends so again', async () => {
+test('a last row without a line end is held back when it may have been cut, and taken when three downloads end so', async () => {
   const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
   const first = `${REF},en,,,x,SUCCESS,spam`;
   const last = `${REF.replace('41', '42')},en,,,x,SUCCESS,spam`;
@@ -170,7 +170,7 @@ test('a last row without a line end is held back when it may have been cut, and 
   const kind = kindWithFile(async function* () {
     yield Buffer.from(text);
   });
-  for (const cut of [whole.slice(0, -1), whole.slice(0, -2), whole]) {
+  for (const cut of [whole.slice(0, -1), whole.slice(0, -2), whole.slice(0, -1), whole, whole]) {
     text = cut;
     const { rows, error } = await collectRows(kind);
     assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
@@ -194,8 +194,31 @@ test('a last row without a line end is never believed while the service counts m
     assert.deepEqual(rows, []);
     assert.ok(error instanceof ServiceError && error.failure === 'protocol');
   }
-  await collectRows(kind, 1);
+  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
   assert.deepEqual(shown((await collectRows(kind, 1)).rows), [[3, 41, 'success']]);
+});
+
+test('a last row without a line end is never believed when another file of the service ended its last line', async () => {
+  const cut = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
+  let text = cut;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  // Says nothing about how files end: cut after a line, or nobody knows.
+  text = `${cut}ed\n`;
+  await collectRows(kind, 2);
+  await collectRows(kind);
+  text = cut;
+  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
+  assert.equal((await collectRows(kind, 1)).rows.length, 1);
+  text = `${cut}ed\n`;
+  assert.equal((await collectRows(kind, 1)).rows.length, 1);
+  text = cut;
+  for (let download = 0; download < 6; download++) {
+    const { rows, error } = await collectRows(kind, 1);
+    assert.deepEqual(rows, []);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  }
 });
 
 test('a last row without a line end is taken at once when its last cell is JSON and so shows that it is whole', async () => {
