@@ -6,7 +6,7 @@
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { JobContext, RemoteStatus, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext, RemoteStatus, ResultFileKind, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -30,9 +30,11 @@ interface ChunkRow {
 
 export class Settler {
   readonly #shard: ShardRuntime;
+  readonly #kind: ResultFileKind;
 
-  constructor(shard: ShardRuntime) {
+  constructor(shard: ShardRuntime, kind: ResultFileKind) {
     this.#shard = shard;
+    this.#kind = kind;
   }
 
   /** @param download how often this job's results were downloaded since a download last settled something, this time included; only counted ones (DownloadAgain) */
@@ -43,7 +45,7 @@ export class Settler {
       const release = await this.#shard.saysWhy('work_memory', context.budget.work(context.options.chunk.maxBytes, signal));
       this.#shard.status(job).phase = 'settling';
       try {
-        return await new Pass(this.#shard, job, status, download).run();
+        return await new Pass(this.#shard, this.#kind, job, status, download).run();
       } finally {
         release();
         const still = this.#shard.jobs.get(job.record.id);
@@ -53,9 +55,25 @@ export class Settler {
   }
 }
 
+/** Nothing is left of a job. @param startedMs when this last pass over it began */
+export function jobSettled(
+  { context, labels, logger }: ShardRuntime,
+  { record }: LiveJob,
+  startedMs: number,
+  rows: number,
+): void {
+  const stage = (name: string, ms: number) =>
+    context.metrics.observe('stage_duration_seconds', { ...labels, stage: name }, ms / 1000);
+  context.gates.succeeded(record.type);
+  stage('settle', context.clock.now() - startedMs);
+  stage('review', startedMs - record.createdMs);
+  logger.debug({ job: record.id, batch: record.remoteId, rows }, 'batch settled');
+}
+
 /** One download of a job's results. */
 class Pass {
   readonly #shard: ShardRuntime;
+  readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
   readonly #status: RemoteStatus;
   readonly #download: number;
@@ -72,8 +90,9 @@ class Pass {
   #context: JobContext | undefined;
   #rows = 0;
 
-  constructor(shard: ShardRuntime, job: LiveJob, status: RemoteStatus, download: number) {
+  constructor(shard: ShardRuntime, kind: ResultFileKind, job: LiveJob, status: RemoteStatus, download: number) {
     this.#shard = shard;
+    this.#kind = kind;
     this.#job = job;
     this.#status = status;
     this.#download = download;
@@ -81,11 +100,11 @@ class Pass {
   }
 
   async run(): Promise<SettleOutcome> {
-    const { context, signal, labels } = this.#shard;
+    const { context, signal } = this.#shard;
     const startedMs = context.clock.now();
     let cut: ServiceError | undefined;
     try {
-      for await (const rows of context.waits.each('download', this.#shard.who, context.kind.results(this.#status, signal))) {
+      for await (const rows of context.waits.each('download', this.#shard.who, this.#kind.results(this.#status, signal))) {
         signal.throwIfAborted();
         for (const row of rows) {
           this.#rows++;
@@ -103,14 +122,7 @@ class Pass {
     await this.#flush();
     await this.#deadLetterRefused();
     if (this.#job.left.size === 0) {
-      context.gates.succeeded(this.#job.record.type);
-      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'settle' }, (context.clock.now() - startedMs) / 1000);
-      context.metrics.observe(
-        'stage_duration_seconds',
-        { ...labels, stage: 'review' },
-        (startedMs - this.#job.record.createdMs) / 1000,
-      );
-      this.#shard.logger.debug({ job: this.#job.record.id, batch: this.#job.record.remoteId, rows: this.#rows }, 'batch settled');
+      jobSettled(this.#shard, this.#job, startedMs, this.#rows);
       return 'done';
     }
     if (cut !== undefined) return this.#afterCut(cut);

@@ -2,15 +2,17 @@
 import type { SealedItems } from '../core/buffer.ts';
 import type { CoordinateList } from '../core/coordinate-list.ts';
 import type { LiveJob } from '../core/job.ts';
+import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import type { PipelineContext } from './context.ts';
 import { heldBack } from './held-back.ts';
 import { Intake } from './intake.ts';
 import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Rewind } from './rewind.ts';
-import { Settler } from './settler.ts';
+import { type SettleOutcome, Settler } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { SourceLetterQueue } from './source-letters.ts';
+import { SourceSettler } from './source-settler.ts';
 import type { Submission } from './submission.ts';
 import { Submitter } from './submitter.ts';
 import { Tracker } from './tracker.ts';
@@ -38,9 +40,8 @@ export function startParts(
   const rewind = new Rewind(shard, letters);
   const holdBack = (submission: Submission, records: CoordinateList) => rewind.add(heldBack(shard, submission, records, submit));
   const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
-  const settler = new Settler(shard);
   const tracker = new Tracker(shard, {
-    settle: (job, status, download) => settler.settle(job, status, download),
+    settle: settling(shard),
     fail: (job, failure) => retrier.add(job, failure),
   });
   const follow = (job: LiveJob, firstWaitMs: number) => shard.spawn('track', () => tracker.follow(job, firstWaitMs));
@@ -62,6 +63,12 @@ export function startParts(
     follow(job, context.random.next() * spreadMs);
   }
   return intake;
+}
+
+function settling(shard: ShardRuntime): (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome> {
+  const { kind } = shard.context;
+  const settler = 'results' in kind ? new Settler(shard, kind) : new SourceSettler(shard, kind);
+  return (job, status, download) => settler.settle(job, status, download);
 }
 
 function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, { budget }: PipelineContext): Submission {

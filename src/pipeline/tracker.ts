@@ -2,18 +2,16 @@
  * Follows each live job at the service until its results are there, or it has failed (DESIGN 3 'Track', 'Recover'):
  * polls with backoff and jitter, a few at a time.
  */
-import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { pauseForService } from './service-pause.ts';
 import type { SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Each wait is this much longer than the one before, up to the cap. */
 const GROWTH = 1.5;
-/** Before the state of a batch is asked for again, when the service could not answer. */
-const UNAVAILABLE_PAUSE_MS = 1000;
 
 export class Tracker {
   readonly #shard: ShardRuntime;
@@ -109,7 +107,7 @@ export class Tracker {
   }
 
   async #ask(job: LiveJob): Promise<{ status?: RemoteStatus }> {
-    const { context, signal, shard } = this.#shard;
+    const { context, signal } = this.#shard;
     try {
       const status = await this.#shard.permitted('polls', async () => {
         signal.throwIfAborted();
@@ -123,14 +121,7 @@ export class Tracker {
         { batch: job.record.remoteId, error: error.message },
         'could not ask for the state of a batch; trying again',
       );
-      const { because } = reactionTo('status', error.failure);
-      const done = context.waits.begin(because, `shard ${shard}`);
-      try {
-        const pauseMs = because === 'unauthorized' ? context.options.review.authPauseMs : UNAVAILABLE_PAUSE_MS;
-        await context.clock.sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), signal);
-      } finally {
-        done();
-      }
+      await pauseForService(this.#shard, error);
       return {};
     }
   }

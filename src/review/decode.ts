@@ -1,6 +1,6 @@
 /** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
 import { isUtf8 } from 'node:buffer';
-import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Decoded, HeaderValue, JsonObject, PoisonReason, RecordHeaders } from '../core/record.ts';
 import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from './exact-json.ts';
 import { isDeeperThan } from './json-depth.ts';
@@ -14,7 +14,7 @@ const ITEM_OVERHEAD_BYTES = 128;
 
 const NO_HEADERS: RecordHeaders = Object.freeze({});
 
-export type Decoder = PipelineKind['decode'];
+export type Decoder = KindSteps['decode'];
 
 /** Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6). */
 export function createDecoder(mapping: MappingOptions): Decoder {

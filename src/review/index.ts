@@ -1,5 +1,5 @@
 /** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
-import type { PipelineKind, RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import type { RemoteState, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { problemWithReferenceColumn } from './column-names.ts';
@@ -31,7 +31,7 @@ const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
 const MAX_NOTICES = 1000;
 
 /** The pipeline kind of batch reviews. @throws RangeError on a path or a column name that cannot work. */
-export function reviewKind(options: ReviewOptions, service: ReviewService): PipelineKind {
+export function reviewKind(options: ReviewOptions, service: ReviewService): ResultFileKind {
   const columns: ColumnOptions = {
     referenceColumn: options.referenceColumn ?? DEFAULT_COLUMNS.referenceColumn,
     maxMetadataColumns: options.maxMetadataColumns ?? DEFAULT_COLUMNS.maxMetadataColumns,

@@ -1,6 +1,6 @@
 /**
  * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
- * knowing which one it runs. A new kind is one folder that implements this interface.
+ * knowing which one it runs. A new kind is one folder that implements one of the two interfaces below.
  */
 import type { ContentItem, Decoded, OutgoingRecord, SourceCoordinate, SourceRecord } from '../record.ts';
 
@@ -63,7 +63,14 @@ export interface MalformedRow {
   readonly malformed: string;
 }
 
-export interface PipelineKind {
+/** What became of one item of a job, when the service gives no result file. */
+export interface ItemOutcome extends SourceCoordinate {
+  readonly status: 'success' | 'error';
+  readonly record: OutgoingRecord;
+}
+
+/** What all kinds do alike. */
+export interface KindSteps {
   readonly name: string;
   /**
    * Understands a source record, or says why not. Never throws. `again` is given in a rewind: the record was accepted
@@ -78,8 +85,33 @@ export interface PipelineKind {
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
   /** @throws ServiceError (404 and 410 are answers, not errors: state `missing`) */
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
-  /** Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV). */
-  results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
-  /** The terminal record of an item that got no result row: status ERROR with a code and a message. */
+  /** The terminal record of an item that the service said nothing of: status ERROR with a code and a message. */
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
 }
+
+/** A kind whose finished jobs have a result file. */
+export interface ResultFileKind extends KindSteps {
+  /** Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV). */
+  results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
+}
+
+/**
+ * A kind whose finished jobs have none: what a terminal record repeats is in the source topic, so the job's records are read
+ * from there once more.
+ */
+export interface SourceKind extends KindSteps {
+  /**
+   * What became of these items, in any order, a few at a time. Those that it leaves out are not through yet: they are asked for
+   * again. Ends early by throwing ServiceError; what it gave before counts.
+   */
+  outcomes(
+    items: readonly ContentItem[],
+    status: RemoteStatus,
+    job: JobContext,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ItemOutcome[]>;
+  /** The same for a record that the source topic no longer has, or that no longer decodes. undefined: it becomes a dead letter. */
+  outcomeOf(at: SourceCoordinate & { readonly replay: number }, status: RemoteStatus, job: JobContext): ItemOutcome | undefined;
+}
+
+export type PipelineKind = ResultFileKind | SourceKind;

@@ -3,7 +3,8 @@ import { writeSync } from 'node:fs';
 import { request } from 'node:http';
 import type { EngineParts } from '../../../src/app/run.ts';
 import type { GroupListener, ShardGroup, ShardProducer, SourceReader, Transaction } from '../../../src/core/ports/kafka.ts';
-import type { CreatedJob, EncodedBody, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { CreatedJob, EncodedBody, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import { withFiles } from '../engine/changed.ts';
 import { watchRequests } from './kafka-requests.ts';
 import type { CrashPoint, LastWords, TransactionName } from './points.ts';
 
@@ -56,7 +57,7 @@ export function dyingAt(point: CrashPoint, nth: number): (engine: EngineParts) =
         group: dyingGroup(ports.group, transactions, fate),
         producers: { open: (shard) => transactions.wrap(ports.producers.open(shard)) },
         reader: dyingReader(ports.reader, fate),
-        kind: dyingKind(ports.kind, fate),
+        kind: dyingKind(withFiles(ports.kind), fate),
       },
       options: { ...options, chunk: { ...options.chunk, maxRows: CHUNK_ROWS } },
     };
@@ -166,7 +167,7 @@ function dyingReader(inner: SourceReader, fate: Fate): SourceReader {
   };
 }
 
-function dyingKind(inner: PipelineKind, fate: Fate): PipelineKind {
+function dyingKind(inner: ResultFileKind, fate: Fate): ResultFileKind {
   return {
     ...inner,
     async create(type, signal) {

@@ -6,8 +6,8 @@ import type {
   EncodedBody,
   JobContext,
   MalformedRow,
-  PipelineKind,
   RemoteStatus,
+  ResultFileKind,
   ResultRow,
 } from '../../../src/core/ports/pipeline-kind.ts';
 import type {
@@ -50,7 +50,7 @@ export function sourceValue(content: ScriptedContent): string {
 
 const ROWS_PER_SLICE = 100;
 
-export class ScriptedKind implements PipelineKind {
+export class ScriptedKind implements ResultFileKind {
   readonly name = 'scripted';
   readonly service: ReviewService;
   readonly #home: Home;

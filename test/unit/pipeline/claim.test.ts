@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeMeta } from '../../../src/core/journal-records.ts';
 import { RefusedError } from '../../../src/pipeline/errors.ts';
-import { changed } from '../../support/engine/changed.ts';
+import { changed, withFiles } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
 
 const MINUTE = 60_000;
@@ -298,10 +298,10 @@ test('a shard that is lost again and again right after its claim is claimed more
     // Each owner has the shard for three seconds before its first decisions fail.
     wrap: (ports, { clock }) => ({
       ...ports,
-      kind: changed(ports.kind, {
+      kind: changed(withFiles(ports.kind), {
         results: async function* (status, signal) {
           await clock.sleep(3_000, signal);
-          yield* ports.kind.results(status, signal);
+          yield* withFiles(ports.kind).results(status, signal);
         },
       }),
     }),

@@ -1,7 +1,7 @@
 /** DESIGN 3 'Settle' and 'Track', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changed } from '../../support/engine/changed.ts';
+import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import type { CommitAttempt } from '../../support/memory/kafka.ts';
 import type { ResultLine, ServiceRow } from '../../support/memory/review-service.ts';
@@ -137,10 +137,10 @@ test('a result file that grows with each download is followed for as long as it 
   const world = oneBatch(8, (rows) => rows, {
     wrap: (ports) => ({
       ...ports,
-      kind: changed(ports.kind, {
+      kind: changed(withFiles(ports.kind), {
         results: async function* (status, signal) {
           ready++;
-          for await (const rows of ports.kind.results(status, signal)) yield rows.slice(0, ready);
+          for await (const rows of withFiles(ports.kind).results(status, signal)) yield rows.slice(0, ready);
         },
       }),
     }),

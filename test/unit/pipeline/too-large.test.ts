@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
-import { changed } from '../../support/engine/changed.ts';
+import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
@@ -23,9 +23,9 @@ function sixRecords(settings: WorldSettings): World {
 
 const withResults = (offset: number) => (ports: PipelinePorts) => ({
   ...ports,
-  kind: changed(ports.kind, {
+  kind: changed(withFiles(ports.kind), {
     results: async function* (status, signal) {
-      for await (const rows of ports.kind.results(status, signal)) {
+      for await (const rows of withFiles(ports.kind).results(status, signal)) {
         yield rows.map((row) =>
           'malformed' in row || row.offset !== offset ? row : { ...row, render: (job) => ({ ...row.render(job), value: HUGE }) },
         );

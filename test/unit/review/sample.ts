@@ -1,6 +1,6 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import type { JobContext, MalformedRow, PipelineKind, ResultRow } from '../../../src/core/ports/pipeline-kind.ts';
+import type { JobContext, MalformedRow, ResultFileKind, ResultRow } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';
@@ -50,7 +50,7 @@ export function contentItem(over: Partial<ContentItem> = {}): ContentItem {
 export function kindWithFile(
   file: Buffer | string | readonly Buffer[] | (() => AsyncIterable<Buffer>),
   options: Partial<ReviewOptions> = {},
-): PipelineKind {
+): ResultFileKind {
   const chunks = typeof file === 'string' ? [Buffer.from(file)] : Buffer.isBuffer(file) ? [file] : file;
   return reviewKind(
     { topic: 'events', ...options },
@@ -72,7 +72,7 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 export type Row = ResultRow | MalformedRow;
 
 /** Every row of a kind's results, and what ended them early. */
-export async function collectRows(kind: PipelineKind, expectedRows?: number): Promise<{ rows: Row[]; error: unknown }> {
+export async function collectRows(kind: ResultFileKind, expectedRows?: number): Promise<{ rows: Row[]; error: unknown }> {
   const rows: Row[] = [];
   try {
     const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://storage.example/file' } as const;
@@ -85,7 +85,7 @@ export async function collectRows(kind: PipelineKind, expectedRows?: number): Pr
 }
 
 /** The decisions of a file in which every row is well-formed. */
-export async function decisions(kind: PipelineKind, job = JOB): Promise<OutgoingRecord[]> {
+export async function decisions(kind: ResultFileKind, job = JOB): Promise<OutgoingRecord[]> {
   const { rows, error } = await collectRows(kind);
   assert.equal(error, undefined);
   return rows.map((row) => ('malformed' in row ? assert.fail(row.malformed) : row.render(job)));
@@ -96,7 +96,7 @@ export function decisionOf(record: OutgoingRecord | undefined): Record<string, u
   return JSON.parse(record.value.toString());
 }
 
-export function itemOf(kind: PipelineKind, record: SourceRecord, replay = 0): ContentItem {
+export function itemOf(kind: ResultFileKind, record: SourceRecord, replay = 0): ContentItem {
   const decoded = kind.decode(record, replay);
   assert.ok('item' in decoded, JSON.stringify(decoded));
   return decoded.item;

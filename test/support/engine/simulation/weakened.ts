@@ -4,7 +4,7 @@ import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
 import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
-import { changed } from '../changed.ts';
+import { changed, withFiles } from '../changed.ts';
 import type { WrapPorts } from '../world.ts';
 import type { Weakened } from './history.ts';
 
@@ -149,7 +149,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
   'a row may come twice, and the engine is told another offset the second time': {
     wrap: kind(({ kind: real }) => ({
       results: async function* (status, signal) {
-        for await (const rows of real.results(status, signal)) {
+        for await (const rows of withFiles(real).results(status, signal)) {
           yield rows.map((row) =>
             'malformed' in row || row.offset === 0
               ? row

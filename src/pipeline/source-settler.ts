@@ -1,0 +1,191 @@
+/**
+ * Settles finished jobs that have no result file (SourceKind): reads what is left of the job from the source topic, asks the kind
+ * what became of it, and publishes chunk by chunk as the Settler does (DESIGN 3 'Settle', 'Rewind').
+ */
+import { deadLetter, deadLetterOf } from '../core/dead-letter.ts';
+import { CoordinateSet, type LiveJob } from '../core/job.ts';
+import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { memoryOfItems } from './memory-budget.ts';
+import { pauseForService } from './service-pause.ts';
+import { jobSettled, type SettleOutcome } from './settler.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import { readAgain } from './source-log.ts';
+
+/** A record that cannot be asked about: gone, or not what it was when it was taken. */
+interface Unread extends SourceCoordinate {
+  readonly record: SourceRecord | undefined;
+  readonly poison: Poison;
+}
+
+const GONE: Poison = {
+  reason: 'source_unavailable',
+  message: 'the source topic no longer has this record, and without it nothing can be said about it',
+};
+
+export class SourceSettler {
+  readonly #shard: ShardRuntime;
+  readonly #kind: SourceKind;
+
+  constructor(shard: ShardRuntime, kind: SourceKind) {
+    this.#shard = shard;
+    this.#kind = kind;
+  }
+
+  /** Settles what is through. @returns when to ask for the rest */
+  async settle(job: LiveJob, status: RemoteStatus): Promise<SettleOutcome> {
+    const { context, signal } = this.#shard;
+    const startedMs = context.clock.now();
+    const cut = await this.#shard.permitted('downloads', async () => {
+      signal.throwIfAborted();
+      this.#shard.status(job).phase = 'settling';
+      try {
+        return await this.#pass(job, status);
+      } finally {
+        const still = this.#shard.jobs.get(job.record.id);
+        if (still?.phase === 'settling') still.phase = 'reviewing';
+      }
+    });
+    if (job.left.size === 0) {
+      jobSettled(this.#shard, job, startedMs, job.record.count);
+      return 'done';
+    }
+    // Without a permit: others can go on meanwhile.
+    if (cut !== undefined) await pauseForService(this.#shard, cut);
+    return { afterMs: 0, counted: false };
+  }
+
+  /** Once over what is left, in pieces that memory has room for. @returns why it ended early */
+  async #pass(job: LiveJob, status: RemoteStatus): Promise<ServiceError | undefined> {
+    const { context, signal } = this.#shard;
+    const { budget } = context;
+    const { bytes, count } = job.record;
+    // Each record is held once as it was read, and once as it is published.
+    const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
+    const most = Math.max(1, Math.floor(budget.rewindBytes / each));
+    for (const piece of pieces(job.left, most)) {
+      const release = await this.#shard.saysWhy('work_memory', budget.rewind(each * piece.size, signal));
+      try {
+        const { items, unread } = await this.#read(job, piece);
+        const about = this.#contextOf(job);
+        await this.#settleUnread(job, status, unread, about);
+        const asked = this.#shard.context.waits.each(
+          'service_unavailable',
+          this.#shard.who,
+          this.#kind.outcomes(items, status, about, signal),
+        );
+        for await (const outcomes of asked) {
+          signal.throwIfAborted();
+          await this.#publish(job, outcomes);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ServiceError)) throw error;
+        return error;
+      } finally {
+        release();
+      }
+    }
+    return undefined;
+  }
+
+  async #read(job: LiveJob, piece: CoordinateSet): Promise<{ items: ContentItem[]; unread: Unread[] }> {
+    const items: ContentItem[] = [];
+    const unread: Unread[] = [];
+    const missing = piece.clone();
+    await readAgain(this.#shard, piece, (records) => {
+      for (const record of records) {
+        const { partition, offset } = record;
+        missing.delete(partition, offset);
+        const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
+        if ('item' in decoded) items.push(decoded.item);
+        else {
+          const skipped: Poison = { reason: 'source_unavailable', message: 'configuration skips this record now' };
+          unread.push({ partition, offset, record, poison: 'poison' in decoded ? decoded.poison : skipped });
+        }
+      }
+    });
+    for (const at of missing) unread.push({ ...at, record: undefined, poison: GONE });
+    return { items, unread };
+  }
+
+  async #publish(job: LiveJob, outcomes: readonly ItemOutcome[]): Promise<void> {
+    const { context, chunk, labels } = this.#shard;
+    const fitting = outcomes.filter((one) => job.left.has(one.partition, one.offset) && !chunk.isOversized(one));
+    await chunk.inChunks(
+      fitting,
+      (one) => one,
+      async (some) => {
+        await this.#shard.settle(job, context.options.output.topic, some);
+        const errors = some.filter(({ status }) => status === 'error').length;
+        context.ledger.decided('SUCCESS', some.length - errors);
+        context.ledger.decided('ERROR', errors);
+        const sinceMs = Math.max(0, context.clock.now() - job.record.oldestEventMs);
+        context.metrics.observe('event_to_decision_seconds', labels, sinceMs / 1000);
+      },
+    );
+    const refused = outcomes.filter((one) => chunk.isOversized(one));
+    await chunk.inChunks(
+      refused,
+      ({ partition, offset }) => ({
+        partition,
+        offset,
+        record: this.#shard.tooLargeDecision(job, { partition, offset }, 'settle'),
+      }),
+      async (letters) => {
+        await this.#shard.settle(job, context.options.deadLetters.topic, letters);
+        context.ledger.deadLettered('too_large', letters.length);
+      },
+    );
+  }
+
+  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Unread[], about: JobContext): Promise<void> {
+    if (unread.length === 0) return;
+    const { context, chunk } = this.#shard;
+    const known: ItemOutcome[] = [];
+    const letters: Unread[] = [];
+    for (const one of unread) {
+      const outcome = this.#kind.outcomeOf({ ...one, replay: job.replayOf(one.partition) }, status, about);
+      if (outcome === undefined) letters.push(one);
+      else known.push(outcome);
+    }
+    await this.#publish(job, known);
+    await chunk.inChunks(
+      letters,
+      ({ partition, offset, record, poison }) => {
+        const { source } = context.options;
+        const at = { partition, offset };
+        const replay = job.replayOf(partition);
+        const letter = {
+          topic: source.topic,
+          stage: 'settle' as const,
+          replay,
+          maxValueBytes: context.topics.maxDeadLetterBytes,
+        };
+        const whole = record !== undefined && !chunk.isOversized(at);
+        return { ...at, poison, record: whole ? deadLetter(record, poison, letter) : deadLetterOf(at, poison, letter) };
+      },
+      async (some) => {
+        await this.#shard.settle(job, context.options.deadLetters.topic, some);
+        for (const { poison } of some) context.ledger.deadLettered(poison.reason, 1);
+      },
+    );
+  }
+
+  #contextOf({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
+    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
+  }
+}
+
+/** Runs of a set's records, in order, of at most so many each. A copy: the set may shrink meanwhile. */
+function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {
+  let piece = new CoordinateSet();
+  for (const { partition, offset } of all.clone()) {
+    piece.add(partition, offset);
+    if (piece.size < most) continue;
+    yield piece;
+    piece = new CoordinateSet();
+  }
+  if (piece.size > 0) yield piece;
+}

@@ -1,0 +1,159 @@
+/** Jobs without a result file: their terminal records are made from the source records (SourceKind), over the engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { type SourceKindScript, sourceKind } from '../../support/memory/source-kind.ts';
+
+const MINUTE = 60_000;
+const HUGE = 'x'.repeat(2_000_000);
+
+function worldOf(script: SourceKindScript, settings: WorldSettings = {}): World {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({ ...ports, kind: sourceKind(ports.kind, script) }),
+    ...settings,
+    options: { batch: { maxRows: 6, maxAgeMs: 2_000 }, ...settings.options },
+  });
+  world.start();
+  for (let n = 0; n < 6; n++) world.event(0);
+  return world;
+}
+
+const said = (world: World) =>
+  world
+    .decisions()
+    .map(({ offset, status }) => `${offset} ${status}`)
+    .sort();
+const letters = (world: World) =>
+  world.published('dead').map(({ headers }) => `${headers['dead-letter-offset']} ${headers['dead-letter-reason']}`);
+const balanced = (world: World) => {
+  for (const { budget, metrics } of world.instances) {
+    assert.equal(budget.usedBytes, 0);
+    assert.equal(metrics.gauge('balance_items', { pipeline: 'reviews' }) ?? 0, 0);
+  }
+};
+
+test('each record of a finished job gets what the kind says of it, once', async () => {
+  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'error' : 'success') });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 error', '4 success', '5 success']);
+  balanced(world);
+});
+
+test('what is not through is asked for again, and only that', async () => {
+  const asked: number[] = [];
+  const world = worldOf({
+    outcome: ({ offset }) => {
+      asked.push(offset);
+      return asked.filter((one) => one === offset).length > offset ? 'success' : undefined;
+    },
+  });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5].map((offset) => asked.filter((one) => one === offset).length),
+    [1, 2, 3, 4, 5, 6],
+  );
+  assert.equal(world.service.batches.size, 1);
+  balanced(world);
+});
+
+test('what never is through fails when its time is over', async () => {
+  const world = worldOf(
+    { outcome: ({ offset }) => (offset === 2 ? undefined : 'success') },
+    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    said(world).filter((one) => one.startsWith('2')),
+    ['2 error'],
+  );
+  balanced(world);
+});
+
+test('a service that cannot answer is waited for, with the reason; what was said before counts', async () => {
+  let failing = true;
+  const world = worldOf({
+    slice: 1,
+    outcome: ({ offset }) => {
+      if (failing && offset === 2) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+      return 'success';
+    },
+  });
+  await world.clock.advance(30_000);
+  assert.deepEqual(said(world), ['0 success', '1 success']);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  balanced(world);
+});
+
+test('a key that is refused is said to be the reason', async () => {
+  const world = worldOf({
+    outcome: () => {
+      throw new ServiceError('unauthorized', 'wrong key', { operation: 'get_decision' });
+    },
+  });
+  let seen = 0;
+  for (let second = 0; second < 30; second++) {
+    await world.clock.advance(1_000);
+    seen += world.instances[0]?.metrics.gauge('shards_paused', { pipeline: 'reviews', reason: 'unauthorized' }) ?? 0;
+  }
+  assert.ok(seen >= 10, `${seen} of 30 s`);
+});
+
+for (const withoutRecord of [true, false]) {
+  test(`records that retention took ${withoutRecord ? 'end all the same, when the kind needs none of them' : 'become dead letters'}`, async () => {
+    const world = worldOf({ withoutRecord }, { service: { review: () => ({ afterMs: 20_000 }) } });
+    await world.clock.advance(10_000);
+    world.kafka.cluster.log('content', 0).deleteBefore(2);
+    await world.untilSettled(5 * MINUTE);
+    const rest = ['2 success', '3 success', '4 success', '5 success'];
+    assert.deepEqual(said(world), withoutRecord ? ['0 success', '1 success', ...rest] : rest);
+    assert.deepEqual(letters(world), withoutRecord ? [] : ['0 source_unavailable', '1 source_unavailable']);
+    balanced(world);
+  });
+}
+
+test('a terminal record that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
+  const world = worldOf({ value: ({ offset }) => (offset === 4 ? HUGE : undefined) });
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 success', '5 success']);
+  assert.deepEqual(letters(world), ['4 too_large']);
+  balanced(world);
+});
+
+test('a job larger than the memory for reading again is read in pieces', async () => {
+  let most = 0;
+  const world = worldOf({}, { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } });
+  for (let n = 0; n < 34; n++) world.event(0);
+  for (const { budget } of world.instances) {
+    const rewind = budget.rewind.bind(budget);
+    budget.rewind = (bytes, signal) => {
+      most = Math.max(most, bytes);
+      return rewind(bytes, signal);
+    };
+  }
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(most > 0 && most <= 16_000 * 0.15, String(most));
+  balanced(world);
+});
+
+test('killed between chunks, the next owner settles the rest', async () => {
+  const world = worldOf({
+    slice: 1,
+    outcome: ({ offset }) => (offset < 3 || world.instances.length > 1 ? 'success' : undefined),
+  });
+  await world.clock.advance(20_000);
+  assert.deepEqual(said(world), ['0 success', '1 success', '2 success']);
+  world.instances[0]?.process.kill();
+  world.start();
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.decisions().length, 6);
+});
