@@ -1,4 +1,5 @@
 /** What only a sandbox has: its health, its fault script, and a look inside for checkers. */
+import { CONTENT_TYPES } from '../service/contract.ts';
 import type { BatchStore } from './batches/batch-store.ts';
 import { countsOf } from './batches/batch-store.ts';
 import type { FaultInput } from './faults/schema.ts';
@@ -6,17 +7,24 @@ import type { FaultScript } from './faults/script.ts';
 import { type Answer, apiError, jsonAnswer, Refusal } from './http/answer.ts';
 import type { ApiKeys, Authorize } from './http/bearer.ts';
 import { type Exchange, type RouteGroup, readJson, requireMethod } from './http/exchange.ts';
+import type { ImportStore } from './imports/import-store.ts';
+import { importSummaryOf } from './imports/import-summary.ts';
 import { InvalidSandboxInput } from './policy/invalid.ts';
+import type { ObjectStore } from './storage/object-store.ts';
+import { IMPORTS } from './storage/paths.ts';
 
 export interface ControlRouteParts {
-  readonly store: BatchStore;
+  readonly batches: BatchStore;
+  readonly imports: ImportStore;
+  readonly importFiles: ObjectStore;
   readonly faults: FaultScript;
   readonly apiKeys: ApiKeys;
   readonly authorize: Authorize;
 }
 
 /** Open to callers on the same machine; from elsewhere they need an API key. Health is open to all. */
-export function controlRoutes({ store, faults, apiKeys, authorize }: ControlRouteParts): RouteGroup {
+export function controlRoutes(parts: ControlRouteParts): RouteGroup {
+  const { batches, imports, faults, apiKeys, authorize } = parts;
   return {
     prefix: '/sandbox',
     async handle(exchange) {
@@ -28,7 +36,10 @@ export function controlRoutes({ store, faults, apiKeys, authorize }: ControlRout
       switch (exchange.path) {
         case '/sandbox/batches':
           requireMethod(exchange, 'GET');
-          return jsonAnswer(200, { totals: store.totals(), batches: store.all().map(summaryOf) });
+          return jsonAnswer(200, { totals: batches.totals(), batches: batches.all().map(summaryOf) });
+        case '/sandbox/imports':
+          requireMethod(exchange, 'GET');
+          return jsonAnswer(200, { totals: imports.totals(), imports: imports.all().map(importSummaryOf) });
         case '/sandbox/faults':
           requireMethod(exchange, 'GET', 'PUT', 'POST');
           return scriptAnswer(exchange, faults);
@@ -36,10 +47,21 @@ export function controlRoutes({ store, faults, apiKeys, authorize }: ControlRout
           requireMethod(exchange, 'PUT');
           return keysAnswer(exchange, apiKeys);
         default:
-          throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
+          requireMethod(exchange, 'GET');
+          return importContent(exchange.path, parts);
       }
     },
   };
+}
+
+/** The upload of an import, as it came: GET /sandbox/imports/{import_id}/content. */
+async function importContent(path: string, { imports, importFiles }: ControlRouteParts): Promise<Answer> {
+  const [, id] = /^\/sandbox\/imports\/([\w-]+)\/content$/.exec(path) ?? [];
+  const name = id === undefined || imports.get(id) === undefined ? '' : IMPORTS.fileName(id);
+  const object = name === '' ? undefined : await importFiles.info(name);
+  if (object === undefined) throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
+  const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(object.bytes) };
+  return { status: 200, headers, body: importFiles.read(name) };
 }
 
 async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<Answer> {

@@ -1,21 +1,17 @@
 /** A reference Content Review Service in this process (DESIGN 7). docs/sandbox.md describes it for users. */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { batchRoutes } from './batches/batch-routes.ts';
-import { BatchStore } from './batches/batch-store.ts';
-import { Lifecycle } from './batches/lifecycle.ts';
 import { type SandboxClock, systemClock } from './clock.ts';
-import { type BatchSummary, controlRoutes, summaryOf } from './control-routes.ts';
+import { type BatchSummary, summaryOf } from './control-routes.ts';
 import { FaultScript } from './faults/script.ts';
-import { ApiKeys, bearerAuth } from './http/bearer.ts';
+import { ApiKeys } from './http/bearer.ts';
 import { sandboxServer } from './http/server.ts';
+import { type ImportSummary, importSummaryOf } from './imports/import-summary.ts';
+import { sandboxParts } from './parts.ts';
 import { type PolicyInput, parsePolicy } from './policy/schema.ts';
-import { ObjectStore } from './storage/object-store.ts';
-import { storageRoutes } from './storage/storage-routes.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
@@ -43,12 +39,14 @@ export interface Sandbox {
   readonly apiKeys: ApiKeys;
   /** What GET /sandbox/batches lists. */
   batches(): BatchSummary[];
+  /** What GET /sandbox/imports lists. */
+  imports(): ImportSummary[];
   /** Cuts every connection and frees everything. Repeatable. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the sandbox and takes up unfinished batches of an earlier process.
+ * Starts the sandbox and takes up unfinished batches and imports of an earlier process.
  * @throws InvalidSandboxInput for a wrong policy; Error for no API key, a port or a data directory in use.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -61,36 +59,18 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   mkdirSync(dataDir, { recursive: true });
 
-  const store = new BatchStore(join(dataDir, 'sandbox.sqlite'));
-  const uploads = new ObjectStore(join(dataDir, 'uploads'));
-  const results = new ObjectStore(join(dataDir, 'results'));
-  // Kept with the data: addresses handed out before a restart stay good.
-  const secret = store.setting('signing-secret', () => randomBytes(32).toString('base64url'));
   const faults = new FaultScript(policy.faults);
   const apiKeys = new ApiKeys(options.apiKeys);
-  const authorize = bearerAuth(apiKeys);
   const closing = new AbortController();
-  const lifecycle = new Lifecycle({ store, uploads, results, policy, faults, clock, onError });
-
-  let baseUrl = '';
   const around = { clock, closing: closing.signal };
-  const { maxUploadBytes } = policy.storage;
-  const onUploaded = lifecycle.uploaded.bind(lifecycle);
-  const { server, idle } = sandboxServer({
-    ...around,
-    routes: [
-      batchRoutes({ store, policy, clock, authorize, secret }),
-      storageRoutes({ ...around, store, uploads, results, secret, maxUploadBytes, onUploaded }),
-      controlRoutes({ store, faults, apiKeys, authorize }),
-    ],
-    faults,
-    fallbackOrigin: () => baseUrl,
-    onError,
-  });
+  const parts = sandboxParts({ ...around, dataDir, policy, faults, apiKeys, onError });
+  let baseUrl = '';
+  const fallbackOrigin = () => baseUrl;
+  const { server, idle } = sandboxServer({ ...around, routes: parts.routes, faults, fallbackOrigin, onError });
   const free = async () => {
     closing.abort();
-    await Promise.all([idle(), lifecycle.stop()]);
-    store.close();
+    await idle();
+    await parts.close();
     removeData();
   };
 
@@ -99,7 +79,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     throw error;
   });
   baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  lifecycle.resume();
+  parts.resume();
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -114,7 +94,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     port,
     faults,
     apiKeys,
-    batches: () => store.all().map(summaryOf),
+    batches: () => parts.batches.all().map(summaryOf),
+    imports: () => parts.imports.all().map(importSummaryOf),
     stop: () => {
       stopped ??= stop();
       return stopped;

@@ -1,23 +1,19 @@
 /** POST /v1/batches and GET /v1/batches/{batch_id} (service-interface.md 4.1, 4.2). */
 import { randomUUID } from 'node:crypto';
 import { CONTENT_TYPES, type CreateBatchResponse, type GetBatchResponse, PATHS } from '../../service/contract.ts';
-import type { SandboxClock } from '../clock.ts';
-import type { Fault } from '../faults/schema.ts';
 import { apiError, jsonAnswer, type Plan, Refusal } from '../http/answer.ts';
 import type { Authorize } from '../http/bearer.ts';
 import { type Exchange, type RouteGroup, readJson, requireMethod } from '../http/exchange.ts';
-import type { Policy } from '../policy/schema.ts';
-import { fileName, RESULTS_PATH, UPLOADS_PATH } from '../storage/paths.ts';
-import { presign } from '../storage/presign.ts';
-import { type Batch, type BatchStore, countsOf } from './batch-store.ts';
+import { type AddressParts, downloadAddress, uploadAddress } from '../storage/addresses.ts';
+import { RESULTS, UPLOADS } from '../storage/paths.ts';
+import { type BatchStore, countsOf } from './batch-store.ts';
 
-export interface BatchRouteParts {
+export interface BatchRouteParts extends AddressParts {
   readonly store: BatchStore;
-  readonly policy: Policy;
-  readonly clock: SandboxClock;
   readonly authorize: Authorize;
-  readonly secret: string;
 }
+
+const upload = { folder: UPLOADS, contentType: CONTENT_TYPES.csv, idName: 'batch_id' };
 
 export function batchRoutes(parts: BatchRouteParts): RouteGroup {
   return {
@@ -47,7 +43,7 @@ async function createPlan(exchange: Exchange, parts: BatchRouteParts): Promise<P
       const body: CreateBatchResponse = {
         batch_id: id,
         batch_status: fault?.action === 'state' ? fault.state : 'WAITING_FOR_UPLOAD',
-        upload_url: uploadUrl(id, exchange, fault, parts),
+        upload_url: uploadAddress({ ...upload, id, origin: exchange.origin }, fault, parts),
         download_url: null,
         type,
       };
@@ -71,7 +67,8 @@ async function retrievePlan(exchange: Exchange, parts: BatchRouteParts): Promise
         type: batch.type,
         batch_status: status,
         upload_url: null,
-        download_url: status === 'SUCCESS' ? downloadUrl(batch, exchange, fault, parts) : null,
+        download_url:
+          status === 'SUCCESS' ? downloadAddress({ folder: RESULTS, id, origin: exchange.origin }, fault, parts) : null,
         ...countsOf(batch),
       };
       return jsonAnswer(200, body);
@@ -91,38 +88,4 @@ function contentType(body: unknown, allowed: readonly string[] | undefined): str
     );
   }
   return type;
-}
-
-function uploadUrl(
-  id: string,
-  { origin }: Exchange,
-  fault: Fault | undefined,
-  { policy, clock, secret }: BatchRouteParts,
-): string {
-  const { service, timing } = policy;
-  return presign(secret, {
-    method: 'PUT',
-    origin,
-    path: `${UPLOADS_PATH}/${fileName(id)}`,
-    contentType: CONTENT_TYPES.csv,
-    parameters: {
-      'x-amz-meta-batch_id': id,
-      'x-amz-meta-policy_id': service.policyId,
-      'x-amz-meta-team_id': service.teamId,
-      'x-amz-meta-team_name': service.teamName,
-    },
-    ...validity(timing.uploadUrlValidityMs, fault, clock),
-  });
-}
-
-function downloadUrl(batch: Batch, { origin }: Exchange, fault: Fault | undefined, parts: BatchRouteParts): string {
-  const path = `${RESULTS_PATH}/${fileName(batch.id)}`;
-  const valid = validity(parts.policy.timing.downloadUrlValidityMs, fault, parts.clock);
-  return presign(parts.secret, { method: 'GET', origin, path, ...valid });
-}
-
-/** An expired address is a good one, signed too long ago. */
-function validity(validForMs: number, fault: Fault | undefined, clock: SandboxClock) {
-  const ageMs = fault?.action === 'expired_url' ? validForMs + 60_000 : 0;
-  return { signedAtMs: clock.now() - ageMs, validForMs };
 }

@@ -2,13 +2,18 @@
 import { z } from 'zod';
 import { duration } from '../policy/units.ts';
 
-const apiOperation = z.enum(['create_batch', 'get_batch']);
-const httpOperation = z.enum(['create_batch', 'get_batch', 'upload', 'download']);
-const transferOperation = z.enum(['upload', 'download']);
+const CREATE = ['create_batch', 'create_import'] as const;
+const UPLOAD = ['upload', 'upload_import'] as const;
+const TRANSFER = [...UPLOAD, 'download'] as const;
+const IMPORT_API = ['create_import', 'get_import'] as const;
+const apiOperation = z.enum(['create_batch', 'get_batch', ...IMPORT_API, 'get_decision']);
+const httpOperation = z.enum(['create_batch', 'get_batch', 'upload', 'download', ...IMPORT_API, 'upload_import', 'get_decision']);
+const addressOperation = z.enum(['create_batch', 'get_batch', 'create_import']);
+const workOperation = z.enum(['review', 'ingest']);
 const count = z.int().min(0);
 
 const common = {
-  /** Only for batches of this content type. */
+  /** Only for batches, and decisions, of this content type. */
   match: z.strictObject({ type: z.string().optional() }).prefault({}),
   /** How many matching operations it hits. */
   times: z.union([z.int().min(1), z.literal('always')], { error: 'a whole number from 1, or always' }).default(1),
@@ -35,16 +40,17 @@ const faultSchemas = [
   z.strictObject({ action: z.literal('reset_before'), operation: httpOperation, ...http }),
   z.strictObject({ action: z.literal('reset_after'), operation: httpOperation, ...http }),
   z.strictObject({ action: z.literal('hang'), operation: httpOperation, ...http }),
-  z.strictObject({ action: z.literal('slow'), operation: transferOperation, ...http, bytesPerSecond: z.int().min(1) }),
+  z.strictObject({ action: z.literal('slow'), operation: z.enum(TRANSFER), ...http, bytesPerSecond: z.int().min(1) }),
   z.strictObject({ action: z.literal('state'), operation: apiOperation, ...http, state: z.string() }),
-  z.strictObject({ action: z.literal('expired_url'), operation: apiOperation, ...http }),
-  z.strictObject({ action: z.literal('repeat_id'), operation: z.literal('create_batch'), ...http }),
-  z.strictObject({ action: z.literal('late_event'), operation: z.literal('upload'), ...http, by: duration }),
+  z.strictObject({ action: z.literal('expired_url'), operation: addressOperation, ...http }),
+  z.strictObject({ action: z.literal('repeat_id'), operation: z.enum(CREATE), ...http }),
+  z.strictObject({ action: z.literal('late_event'), operation: z.enum(UPLOAD), ...http, by: duration }),
   z.strictObject({ action: z.literal('cut'), operation: z.literal('download'), ...http, afterBytes: count }),
   z.strictObject({ action: z.literal('short'), operation: z.literal('download'), ...http, bytes: count }),
-  z.strictObject({ action: z.literal('stuck'), operation: z.literal('review'), ...common, for: duration.optional() }),
+  z.strictObject({ action: z.literal('stuck'), operation: workOperation, ...common, for: duration.optional() }),
   z.strictObject({ action: z.literal('batch_error'), operation: z.literal('review'), ...common }),
   z.strictObject({ action: z.literal('batch_cancelled'), operation: z.literal('review'), ...common }),
+  z.strictObject({ action: z.literal('import_failed'), operation: z.literal('ingest'), ...common }),
   z.strictObject({
     action: z.literal('rows'),
     operation: z.literal('review'),
@@ -70,5 +76,14 @@ export type FaultInput = z.input<typeof faultSchema>;
 export type Fault = z.output<typeof faultSchema>;
 export type Operation = Fault['operation'];
 export type RowsFault = Extract<Fault, { action: 'rows' }>;
-/** What a review fault does to one batch; stored with the batch, so that it outlives a restart. */
-export type ReviewFault = Extract<Fault, { operation: 'review' }>;
+/** What a fault does to the work on one upload; stored with the batch or import, so that it outlives a restart. */
+export type WorkFault = Extract<Fault, { operation: z.output<typeof workOperation> }>;
+
+export function isWorkFault(fault: Fault | undefined): fault is WorkFault {
+  return fault !== undefined && workOperation.safeParse(fault.operation).success;
+}
+
+/** True for operations of the storage, whose errors are XML. */
+export function isTransfer(operation: Operation): boolean {
+  return TRANSFER.some((transfer) => transfer === operation);
+}

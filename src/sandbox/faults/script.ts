@@ -19,8 +19,8 @@ export class FaultScript {
     this.#entries = entriesOf(faults);
   }
 
-  /** Uses up one shot of the first entry for this operation on a batch of this content type. */
-  take(operation: Operation, type: string): Fault | undefined {
+  /** Uses up one shot of the first entry for this operation on this content type; undefined for what has none. */
+  take(operation: Operation, type: string | undefined): Fault | undefined {
     for (const entry of this.#entries) {
       const { fault } = entry;
       if (fault.operation !== operation || (fault.match.type ?? type) !== type) continue;

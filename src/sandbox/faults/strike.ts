@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { sleep } from '../clock.ts';
 import { type Answer, apiError, type Plan, storageError } from '../http/answer.ts';
 import { type Shape, type Surroundings, send } from '../http/send.ts';
-import type { Fault } from './schema.ts';
+import { type Fault, isTransfer } from './schema.ts';
 
 type AnswerFault = Extract<Fault, { action: 'answer' }>;
 
@@ -37,8 +37,7 @@ export async function carryOut(
 
 function scripted(fault: AnswerFault): Answer {
   const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfter / 1_000)) };
-  const isTransfer = fault.operation === 'upload' || fault.operation === 'download';
-  const answer = (isTransfer ? storageError : apiError)(fault.status, fault.code, fault.message);
+  const answer = (isTransfer(fault.operation) ? storageError : apiError)(fault.status, fault.code, fault.message);
   return { ...answer, headers: { ...answer.headers, ...retryAfter, ...fault.headers }, body: fault.body ?? answer.body };
 }
 

@@ -12,8 +12,8 @@ export interface Answer {
 /** A request that passed every check, with its effect still to come. Faults strike around `run`. */
 export interface Plan {
   readonly operation: Operation;
-  /** Content type of the batch. */
-  readonly type: string;
+  /** Content type of the batch or decision; undefined for what has none. */
+  readonly type: string | undefined;
   run(fault: Fault | undefined): Promise<Answer>;
 }
 

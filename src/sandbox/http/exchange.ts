@@ -49,17 +49,28 @@ export async function readJson({ request }: Exchange): Promise<unknown> {
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
     throw new Refusal(apiError(415, 'unsupported_media_type', 'send the body as Content-Type: application/json'));
   }
+  const { bytes, body } = await readBody(request, MAX_JSON_BYTES);
+  if (bytes > MAX_JSON_BYTES) throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw new Refusal(apiError(400, 'bad_request', 'the body is not valid JSON'));
+  }
+}
+
+/** @throws Refusal with 400 when there is a body. */
+export async function requireEmptyBody({ request }: Exchange): Promise<void> {
+  const { bytes } = await readBody(request, 0);
+  if (bytes > 0) throw new Refusal(apiError(400, 'bad_request', 'send no body here'));
+}
+
+/** Reads to the end, as leaving it would end the connection before the answer, and keeps no more than `limit` bytes. */
+async function readBody(request: IncomingMessage, limit: number): Promise<{ readonly bytes: number; readonly body: Buffer }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    // Read to its end all the same: leaving the loop would end the connection before the answer.
-    if (bytes <= MAX_JSON_BYTES) chunks.push(chunk);
+    if (bytes <= limit) chunks.push(chunk);
   }
-  if (bytes > MAX_JSON_BYTES) throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    throw new Refusal(apiError(400, 'bad_request', 'the body is not valid JSON'));
-  }
+  return { bytes, body: Buffer.concat(chunks) };
 }

@@ -3,7 +3,7 @@
  * rule with `error` or `result` decides; otherwise the highest threshold that the score reaches; otherwise the default.
  */
 import type { Label } from '../../service/contract.ts';
-import type { ReviewPolicy, Rule } from './schema.ts';
+import type { ReviewPolicy, Rule, TextCondition } from './schema.ts';
 
 export interface Verdict {
   readonly status: 'SUCCESS' | 'ERROR';
@@ -56,10 +56,14 @@ function testOf({ when }: Rule, header: readonly string[], contentColumn: number
     const column = header.indexOf(name);
     tests.push((cells) => cells[column] === String(expected));
   }
-  for (const expression of [anyOf((when.contains ?? []).map(literal)), anyOf(when.matches ?? [])]) {
-    if (expression) tests.push((cells) => expression.test(cells[contentColumn] ?? ''));
-  }
+  for (const test of textTests(when)) tests.push((cells) => test(cells[contentColumn] ?? ''));
   return (cells) => tests.every((test) => test(cells));
+}
+
+/** The conditions on a text; all must hold. */
+export function textTests({ contains = [], matches = [] }: TextCondition): ((text: string) => boolean)[] {
+  const expressions = [anyOf(contains.map(literal)), anyOf(matches)].filter((expression) => expression !== undefined);
+  return expressions.map((expression) => (text) => expression.test(text));
 }
 
 function literal(text: string): string {

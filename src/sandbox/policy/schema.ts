@@ -18,10 +18,13 @@ const oneOrMore = <Item extends z.ZodType>(item: Item, what: string) =>
 
 const pattern = text.refine(compiles);
 
-const condition = z.strictObject({
-  type: oneOrMore(text, 'a content type').optional(),
+const textCondition = z.strictObject({
+  type: oneOrMore(text, 'a type').optional(),
   contains: oneOrMore(text, 'a text').optional(),
   matches: oneOrMore(pattern, 'a JavaScript regular expression').optional(),
+});
+
+const condition = textCondition.extend({
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 });
 
@@ -51,12 +54,16 @@ const timing = z
     downloadUrlValidity: duration.prefault('1h'),
     storageEventDelay: duration.prefault(0),
     reviewTime: duration.prefault(0),
+    importTime: duration.prefault(0),
+    decisionTime: duration.prefault(0),
   })
   .transform((given) => ({
     uploadUrlValidityMs: given.uploadUrlValidity,
     downloadUrlValidityMs: given.downloadUrlValidity,
     storageEventDelayMs: given.storageEventDelay,
     reviewTimeMs: given.reviewTime,
+    importTimeMs: given.importTime,
+    decisionTimeMs: given.decisionTime,
   }));
 
 const storage = z.strictObject({ maxUploadBytes: byteSize.prefault('5GiB') });
@@ -74,12 +81,19 @@ const review = z.strictObject({
   rules: z.array(rule).refine(hasUniqueLabels, { error: 'each label in one rule only' }).default([]),
 });
 
+const imports = z.strictObject({
+  types: z.array(text).min(1).optional(),
+  /** An import with a record that one of these fits ends in FAILED. */
+  fail: z.array(textCondition).default([]),
+});
+
 export const policySchema = z.strictObject({
   service: service.prefault({}),
   timing: timing.prefault({}),
   storage: storage.prefault({}),
   results: results.prefault({}),
   review: review.prefault({}),
+  imports: imports.prefault({}),
   faults: faultList.default([]),
 });
 
@@ -88,6 +102,7 @@ export type PolicyInput = z.input<typeof policySchema>;
 /** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
 export type Policy = z.output<typeof policySchema>;
 export type ReviewPolicy = Policy['review'];
+export type TextCondition = z.output<typeof textCondition>;
 export type Rule = ReviewPolicy['rules'][number];
 
 /** @throws InvalidSandboxInput naming every wrong setting. */

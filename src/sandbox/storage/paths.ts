@@ -1,7 +1,32 @@
-/** Where a batch's files are: in the storage's directories, and at its addresses. */
+/** Where files are: in the storage's directories, and at its addresses. */
 export const STORAGE_PREFIX = '/storage';
-export const UPLOADS_PATH = `${STORAGE_PREFIX}/uploads`;
-export const RESULTS_PATH = `${STORAGE_PREFIX}/results`;
 
-/** Name of a batch's file, both of its upload and of its results. */
-export const fileName = (batchId: string): string => `${batchId}.csv`;
+export class Folder {
+  /** Also the directory's name. */
+  readonly name: string;
+  readonly #extension: string;
+
+  constructor(name: string, extension: string) {
+    this.name = name;
+    this.#extension = extension;
+  }
+
+  fileName(id: string): string {
+    return `${id}.${this.#extension}`;
+  }
+
+  /** Path of its address. */
+  path(id: string): string {
+    return `${STORAGE_PREFIX}/${this.name}/${this.fileName(id)}`;
+  }
+
+  /** The id whose path this is; undefined for a path of another folder. */
+  idOf(path: string): string | undefined {
+    const [, id] = /\/([\w-]+)\.\w+$/.exec(path) ?? [];
+    return id !== undefined && this.path(id) === path ? id : undefined;
+  }
+}
+
+export const UPLOADS = new Folder('uploads', 'csv');
+export const RESULTS = new Folder('results', 'csv');
+export const IMPORTS = new Folder('imports', 'jsonl');

@@ -6,20 +6,38 @@ import type { Fault } from '../faults/schema.ts';
 import { type Answer, type Plan, Refusal, storageError } from '../http/answer.ts';
 import type { Exchange, RouteGroup } from '../http/exchange.ts';
 import { type Surroundings, throttled } from '../http/send.ts';
+import { WAITING } from '../work/work-store.ts';
 import { byteRange } from './byte-range.ts';
 import { etagOf, type ObjectStore } from './object-store.ts';
-import { fileName, STORAGE_PREFIX } from './paths.ts';
+import { type Folder, RESULTS, STORAGE_PREFIX } from './paths.ts';
 import { verifyPresigned } from './presign.ts';
 
+/** A folder that callers upload to. */
+export interface Inbox {
+  readonly folder: Folder;
+  readonly operation: 'upload' | 'upload_import';
+  readonly objects: ObjectStore;
+  /** undefined for an id that was never given out. */
+  find(id: string): Destination | undefined;
+  /** Called once an upload is in the storage. */
+  uploaded(id: string, lateByMs: number): void;
+}
+
+/** What an upload is for. */
+export interface Destination {
+  readonly id: string;
+  readonly status: string;
+  /** Content type of a batch. */
+  readonly type?: string;
+}
+
 export interface StorageRouteParts extends Surroundings {
+  readonly inboxes: readonly Inbox[];
   readonly store: BatchStore;
-  readonly uploads: ObjectStore;
   readonly results: ObjectStore;
   readonly secret: string;
   readonly clock: SandboxClock;
   readonly maxUploadBytes: number;
-  /** Called once an upload is in the storage. */
-  readonly onUploaded: (batch: Batch, lateByMs: number) => void;
 }
 
 export function storageRoutes(parts: StorageRouteParts): RouteGroup {
@@ -27,19 +45,27 @@ export function storageRoutes(parts: StorageRouteParts): RouteGroup {
     prefix: STORAGE_PREFIX,
     async handle(exchange) {
       verifyPresigned(parts.secret, { ...exchange, headers: exchange.request.headers }, parts.clock.now());
-      const [, folder, id] = /^\/storage\/(uploads|results)\/([\w-]+)\.csv$/.exec(exchange.path) ?? [];
-      const batch = id === undefined ? undefined : parts.store.get(id);
+      for (const inbox of parts.inboxes) {
+        const destination = find(inbox.folder, exchange.path, (id) => inbox.find(id));
+        if (destination !== undefined) return uploadPlan(destination, inbox, exchange, parts);
+      }
+      const batch = find(RESULTS, exchange.path, (id) => parts.store.get(id));
       if (batch === undefined) throw noSuchKey();
-      return folder === 'uploads' ? uploadPlan(batch, exchange, parts) : downloadPlan(batch, exchange, parts);
+      return downloadPlan(batch, exchange, parts);
     },
   };
+}
+
+function find<Item>(folder: Folder, path: string, get: (id: string) => Item | undefined): Item | undefined {
+  const id = folder.idOf(path);
+  return id === undefined ? undefined : get(id);
 }
 
 function noSuchKey(): Refusal {
   return new Refusal(storageError(404, 'NoSuchKey', 'The specified key does not exist.'));
 }
 
-function uploadPlan(batch: Batch, { request }: Exchange, parts: StorageRouteParts): Plan {
+function uploadPlan(destination: Destination, inbox: Inbox, { request }: Exchange, parts: StorageRouteParts): Plan {
   const declared = request.headers['content-length'];
   if (declared === undefined) {
     throw new Refusal(storageError(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.'));
@@ -49,10 +75,10 @@ function uploadPlan(batch: Batch, { request }: Exchange, parts: StorageRoutePart
   }
   const expectedMd5 = md5Header(request.headers['content-md5']);
   return {
-    operation: 'upload',
-    type: batch.type,
+    operation: inbox.operation,
+    type: destination.type,
     async run(fault) {
-      const etag = await receive(batch, request, { expectedMd5, bytes: Number(declared) }, fault, parts);
+      const etag = await receive(destination.id, request, { inbox, expectedMd5, bytes: Number(declared) }, fault, parts);
       return { status: 200, headers: { etag }, body: '' };
     },
   };
@@ -66,36 +92,35 @@ function md5Header(header: string | string[] | undefined): Buffer | undefined {
 }
 
 interface Expected {
+  readonly inbox: Inbox;
   readonly expectedMd5: Buffer | undefined;
   readonly bytes: number;
 }
 
 /** Writes the body and makes it the object; a body that ends early leaves nothing. Returns the ETag. */
 async function receive(
-  batch: Batch,
+  id: string,
   body: AsyncIterable<Buffer>,
-  { expectedMd5, bytes }: Expected,
+  { inbox, expectedMd5, bytes }: Expected,
   fault: Fault | undefined,
-  parts: StorageRouteParts,
+  around: Surroundings,
 ): Promise<string> {
-  const { uploads, store, onUploaded } = parts;
-  const draft = await uploads.draft(fileName(batch.id));
+  const draft = await inbox.objects.draft(inbox.folder.fileName(id));
   let isKept = false;
   try {
     const bytesPerSecond = fault?.action === 'slow' ? fault.bytesPerSecond : undefined;
-    for await (const chunk of throttled(body, bytesPerSecond, parts)) await draft.write(chunk);
+    for await (const chunk of throttled(body, bytesPerSecond, around)) await draft.write(chunk);
     if (draft.bytes !== bytes) throw new Error('the upload was cut');
     const md5 = draft.md5();
     if (expectedMd5 !== undefined && !md5.equals(expectedMd5)) {
       const message = 'The Content-MD5 you specified did not match what we received.';
       throw new Refusal(storageError(400, 'BadDigest', message));
     }
-    const current = store.get(batch.id) ?? batch;
-    // Once a review has begun, it is the first upload that counts, also for a review taken up again after a restart.
-    if (current.status === 'WAITING_FOR_UPLOAD') {
+    // Once the work has begun, it is the first upload that counts, also for work taken up again after a restart.
+    if (inbox.find(id)?.status === WAITING) {
       isKept = true;
       await draft.keep();
-      onUploaded(current, fault?.action === 'late_event' ? fault.by : 0);
+      inbox.uploaded(id, fault?.action === 'late_event' ? fault.by : 0);
     }
     return etagOf(md5);
   } finally {
@@ -106,7 +131,7 @@ async function receive(
 function downloadPlan(batch: Batch, { request }: Exchange, parts: StorageRouteParts): Plan {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, range } = request.headers;
   const etag = batch.etag ?? '';
-  if (!parts.results.has(fileName(batch.id))) throw noSuchKey();
+  if (!parts.results.has(RESULTS.fileName(batch.id))) throw noSuchKey();
   if (ifMatch !== undefined && !matches(ifMatch, etag)) {
     const message = 'At least one of the pre-conditions you specified did not hold';
     throw new Refusal(storageError(412, 'PreconditionFailed', message));
@@ -120,7 +145,7 @@ function matches(condition: string, etag: string): boolean {
 }
 
 async function download({ id }: Batch, etag: string, rangeHeader: string | undefined, results: ObjectStore): Promise<Answer> {
-  const name = fileName(id);
+  const name = RESULTS.fileName(id);
   const object = await results.info(name);
   if (object === undefined) throw noSuchKey();
   const { bytes, modifiedMs } = object;

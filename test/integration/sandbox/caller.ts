@@ -2,7 +2,12 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import type { TestContext } from 'node:test';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { CreateBatchResponse, GetBatchResponse } from '../../../src/service/contract.ts';
+import type {
+  CreateBatchResponse,
+  CreateImportResponse,
+  GetBatchResponse,
+  GetImportResponse,
+} from '../../../src/service/contract.ts';
 
 export const API_KEY = 'test-key';
 const API_HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' };
@@ -71,6 +76,38 @@ export class Caller {
     const { batch_id, upload_url } = await this.create(type);
     await this.upload(upload_url, csv);
     return this.until(batch_id, status);
+  }
+
+  createImport(headers: Record<string, string> = API_HEADERS, body?: string): Promise<Reply> {
+    return raw('POST', `${this.baseUrl}/v1/import`, headers, body);
+  }
+
+  async newImport(): Promise<CreateImportResponse> {
+    return JSON.parse((await this.createImport()).text);
+  }
+
+  async retrieveImport(importId: string): Promise<GetImportResponse & { readonly record_count: number }> {
+    return JSON.parse((await this.get(`/v1/import/${importId}`)).text);
+  }
+
+  uploadJsonl(address: string, jsonl: string | Buffer): Promise<Reply> {
+    return this.upload(address, jsonl, { 'content-type': 'application/jsonl' });
+  }
+
+  /** Asks until the import is in this state; the test's own time limit ends a wait in vain. */
+  async untilImport(importId: string, status: string): Promise<GetImportResponse & { readonly record_count: number }> {
+    for (;;) {
+      const one = await this.retrieveImport(importId);
+      if (one.import_status === status) return one;
+    }
+  }
+
+  /** Creates, uploads, waits for the end. */
+  async imported(jsonl: string | Buffer, status = 'COMPLETE'): Promise<string> {
+    const { import_id, upload_url } = await this.newImport();
+    await this.uploadJsonl(upload_url, jsonl);
+    await this.untilImport(import_id, status);
+    return import_id;
   }
 
   async results(batch: GetBatchResponse): Promise<Reply> {

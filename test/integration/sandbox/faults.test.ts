@@ -7,6 +7,7 @@ import { FAULT_ACTIONS } from '../../../src/sandbox/faults/schema.ts';
 import { type Caller, raw, sandboxFor } from './caller.ts';
 
 const CSV = `Content,ref\n${Array.from({ length: 20 }, (_, n) => `text ${n},${n}`).join('\n')}\n`;
+const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{}}\n';
 const tested = new Set<string>();
 
 async function withFault(t: TestContext, fault: FaultInput) {
@@ -22,8 +23,11 @@ const perform = {
   get_batch: async (caller: Caller) => caller.get(`/v1/batches/${(await caller.create()).batch_id}`),
   upload: async (caller: Caller) => caller.upload((await caller.create()).upload_url, CSV),
   download: async (caller: Caller) => caller.results(await caller.reviewed(CSV)),
+  create_import: async (caller: Caller) => caller.createImport(),
+  get_import: async (caller: Caller) => caller.get(`/v1/import/${(await caller.newImport()).import_id}`),
+  upload_import: async (caller: Caller) => caller.uploadJsonl((await caller.newImport()).upload_url, JSONL),
 };
-const OPERATIONS = ['create_batch', 'get_batch', 'upload', 'download'] as const;
+const OPERATIONS = Object.keys(perform) as (keyof typeof perform)[];
 
 for (const operation of OPERATIONS) {
   test(`${operation}, latency: the answer is right and late`, async (t) => {
@@ -38,7 +42,7 @@ for (const operation of OPERATIONS) {
       const { caller } = await withFault(t, { operation, action: 'answer', status, retryAfter: '1500ms', code: 'SlowDown' });
       const reply = await perform[operation](caller);
       assert.deepEqual([reply.status, reply.headers['retry-after']], [status, '2']);
-      const isTransfer = operation === 'upload' || operation === 'download';
+      const isTransfer = /^upload|^download/.test(operation);
       assert.match(reply.text, isTransfer ? /<Code>SlowDown<\/Code>/ : /"code":"SlowDown"/);
       assert.equal((await perform[operation](caller)).status, 200);
     }
@@ -219,6 +223,82 @@ test('review, rows: the file is spoiled, the counts of the batch tell the truth'
   assert.equal(refs.filter((ref) => Number(ref) >= 1_000_000_000).length, 5);
   assert.equal(new Set(refs.filter((ref) => Number(ref) < 20)).size, 20 - 2 - 4);
   assert.ok(rows.every(({ Reviewer }) => Reviewer === 'someone'));
+});
+
+test('create_import: a state, an expired address and the import before again', async (t) => {
+  const state = await withFault(t, { operation: 'create_import', action: 'state', state: 'ON_HOLD' });
+  assert.equal((await state.caller.newImport()).import_status, 'ON_HOLD');
+  const expired = await withFault(t, { operation: 'create_import', action: 'expired_url' });
+  assert.match((await perform.upload_import(expired.caller)).text, /Request has expired/);
+  assert.equal((await perform.upload_import(expired.caller)).status, 200);
+  const repeat = await withFault(t, { operation: 'create_import', action: 'repeat_id', skip: 1 });
+  const first = await repeat.caller.newImport();
+  assert.equal((await repeat.caller.newImport()).import_id, first.import_id);
+  assert.equal(repeat.sandbox.imports().length, 1);
+});
+
+test('create_import and upload_import, reset_before and reset_after: without the effect and with it', async (t) => {
+  for (const [action, imports] of [
+    ['reset_before', 0],
+    ['reset_after', 1],
+  ] as const) {
+    const create = await withFault(t, { operation: 'create_import', action });
+    await assert.rejects(create.caller.createImport());
+    assert.equal(create.sandbox.imports().length, imports);
+    const { caller } = await withFault(t, { operation: 'upload_import', action });
+    const { import_id, upload_url } = await caller.newImport();
+    await assert.rejects(caller.uploadJsonl(upload_url, JSONL));
+    await caller.untilImport(import_id, imports === 0 ? 'WAITING_FOR_UPLOAD' : 'COMPLETE');
+  }
+});
+
+test('get_import, state: one never heard of; upload_import, late_event and slow', async (t) => {
+  const state = await withFault(t, { operation: 'get_import', action: 'state', state: 'ARCHIVED' });
+  const { import_id } = await state.caller.newImport();
+  assert.equal((await state.caller.retrieveImport(import_id)).import_status, 'ARCHIVED');
+  assert.equal((await state.caller.retrieveImport(import_id)).import_status, 'WAITING_FOR_UPLOAD');
+  for (const fault of [
+    { action: 'late_event', by: '200ms' },
+    { action: 'slow', bytesPerSecond: JSONL.length * 5 },
+  ] as const) {
+    const { caller } = await withFault(t, { operation: 'upload_import', ...fault });
+    const begin = performance.now();
+    await caller.imported(JSONL);
+    assert.ok(performance.now() - begin >= 150);
+  }
+});
+
+test('ingest, import_failed: FAILED with its records counted; stuck: IN_PROGRESS, for a while or for good', async (t) => {
+  const failed = await withFault(t, { operation: 'ingest', action: 'import_failed' });
+  await failed.caller.imported(JSONL, 'FAILED');
+  await failed.caller.imported(JSONL);
+  const [one] = failed.sandbox.imports();
+  assert.deepEqual([one?.fault, one?.records, one?.problem], ['import_failed', 2, null]);
+  const { caller, sandbox } = await withFault(t, { operation: 'ingest', action: 'stuck' });
+  const { import_id, upload_url } = await caller.newImport();
+  await caller.uploadJsonl(upload_url, JSONL);
+  sandbox.faults.append([{ operation: 'ingest', action: 'stuck', for: '150ms' }]);
+  const begin = performance.now();
+  await caller.imported(JSONL);
+  assert.ok(performance.now() - begin >= 149);
+  assert.equal((await caller.retrieveImport(import_id)).import_status, 'IN_PROGRESS');
+});
+
+test('faults of batches strike no import, and the other way round', async (t) => {
+  const { caller, sandbox } = await sandboxFor(t);
+  sandbox.faults.append([
+    { operation: 'upload', action: 'hang' },
+    { operation: 'review', action: 'batch_error' },
+    { operation: 'upload_import', action: 'hang', match: { type: 'comment' } },
+  ]);
+  await caller.imported(JSONL);
+  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
+  sandbox.faults.replace([
+    { operation: 'upload_import', action: 'hang' },
+    { operation: 'ingest', action: 'import_failed' },
+  ]);
+  await caller.reviewed(CSV);
+  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
 });
 
 test('a refused request uses up no fault', async (t) => {

@@ -24,6 +24,8 @@ test('an empty policy is complete: addresses live an hour, everything is approve
       downloadUrlValidityMs: 3_600_000,
       storageEventDelayMs: 0,
       reviewTimeMs: 0,
+      importTimeMs: 0,
+      decisionTimeMs: 0,
     });
     assert.equal(policy.review.default, 'approved');
     assert.equal(policy.service.name, 'Sandbox');
