@@ -17,7 +17,8 @@ export interface ResultHeader {
 }
 
 export interface WantedColumns {
-  readonly referenceColumn: string;
+  /** Header of the connector's own column. Absent: the file is not one of its uploads. */
+  readonly referenceColumn?: string | undefined;
   /** Header of the result. Absent: the first that ends in ` result` and is not `Expected result`. */
   readonly resultColumn?: string | undefined;
 }
@@ -31,8 +32,8 @@ export function readResultHeader(names: readonly string[], wanted: WantedColumns
   const expected = folds.indexOf(foldName(RESULT_COLUMNS.expected));
   const labels = folds.indexOf(foldName(RESULT_COLUMNS.labels));
   const result = resultColumn === undefined ? folds.findIndex(isResultColumn) : folds.indexOf(foldName(resultColumn));
-  const reference = folds.indexOf(foldName(referenceColumn));
-  if (reference === -1) {
+  const reference = referenceColumn === undefined ? -1 : folds.indexOf(foldName(referenceColumn));
+  if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(`the result file has no column "${referenceColumn}": the service must give uploaded columns back`);
   }
   if (resultColumn !== undefined && result === -1) {

@@ -1,0 +1,92 @@
+/** Batches (service-interface.md 2.1 to 2.3): a CSV file up, a CSV file of decisions down. */
+import type { Clock } from '../core/ports/clock.ts';
+import type { BatchView, CreatedBatch } from '../service/batches.ts';
+import type { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import { CONTENT_TYPES } from '../service/contract.ts';
+import { NoResultsError, publicError, withPublicErrors } from './errors.ts';
+import { type CallOptions, signalOf } from './options.ts';
+import { type ResultRow, type ResultsOptions, resumedRows } from './results.ts';
+import { type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { type WaitOptions, waitUntil } from './wait.ts';
+
+const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
+
+export class Batches {
+  readonly #service: ServiceClient;
+  readonly #clock: Clock;
+
+  constructor(service: ServiceClient, clock: Clock) {
+    this.#service = service;
+    this.#clock = clock;
+  }
+
+  /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. */
+  create(type: string, options?: CallOptions): Promise<CreatedBatch> {
+    return withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options) }));
+  }
+
+  /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
+  async upload(batch: Pick<CreatedBatch, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
+    const { onProgress, extraHeaders = {} } = options;
+    const body = await uploadBodyOf(source, onProgress);
+    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options), extraHeaders };
+    await withPublicErrors(this.#service.upload(batch.uploadUrl, body, request));
+  }
+
+  /** `create` and `upload`. @returns the batch's id. */
+  async submit(type: string, source: UploadSource, options: UploadOptions = {}): Promise<string> {
+    const batch = await this.create(type, options);
+    await this.upload(batch, source, options);
+    return batch.batchId;
+  }
+
+  /** How a batch is doing. */
+  get(batchId: string, options?: CallOptions): Promise<BatchView> {
+    return withPublicErrors(this.#service.getBatch(batchId, { signal: signalOf(options) }));
+  }
+
+  /** Waits for SUCCESS with its results, CANCELLED or ERROR. A status that nobody knows is waited on. */
+  waitFor(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
+    return waitUntil(
+      this.#clock,
+      batchId,
+      options,
+      (signal) => this.get(batchId, { signal }),
+      (batch) => FINISHED.has(batch.status) && (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
+    );
+  }
+
+  /**
+   * The rows of the result file as they come. A download that breaks is taken up again where it broke.
+   * @throws NoResultsError unless the batch has results; ProtocolError for a file that is not what the interface promises.
+   */
+  async *results(batchId: string, options: ResultsOptions = {}): AsyncGenerator<ResultRow, void, undefined> {
+    try {
+      yield* resumedRows(this.#clock, options, async () => {
+        const batch = await this.#withResults(batchId, options);
+        const { success, error } = batch.counts;
+        const expectedRows = success === undefined || error === undefined ? undefined : success + error;
+        return { chunks: this.#service.download(batch.downloadUrl, { signal: signalOf(options) }), expectedRows };
+      });
+    } catch (error) {
+      throw publicError(error);
+    }
+  }
+
+  /** The result file's own bytes. One that breaks is not taken up again. @throws NoResultsError unless the batch has results. */
+  async *resultFile(batchId: string, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      const { downloadUrl } = await this.#withResults(batchId, options);
+      yield* this.#service.download(downloadUrl, { signal: signalOf(options) });
+    } catch (error) {
+      throw publicError(error);
+    }
+  }
+
+  async #withResults(batchId: string, options: CallOptions): Promise<BatchView & { readonly downloadUrl: string }> {
+    const batch = await this.#service.getBatch(batchId, { signal: signalOf(options) });
+    const { downloadUrl } = batch;
+    if (downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
+    return { ...batch, downloadUrl };
+  }
+}

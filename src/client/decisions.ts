@@ -1,0 +1,32 @@
+/** Single decisions (service-interface.md 2.6). */
+import type { Clock } from '../core/ports/clock.ts';
+import type { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import type { DecisionView } from '../service/decisions.ts';
+import { withPublicErrors } from './errors.ts';
+import { type CallOptions, signalOf } from './options.ts';
+import { type WaitOptions, waitUntil } from './wait.ts';
+
+export class Decisions {
+  readonly #service: ServiceClient;
+  readonly #clock: Clock;
+
+  constructor(service: ServiceClient, clock: Clock) {
+    this.#service = service;
+    this.#clock = clock;
+  }
+
+  get(decisionId: string, options?: CallOptions): Promise<DecisionView> {
+    return withPublicErrors(this.#service.getDecision(decisionId, { signal: signalOf(options) }));
+  }
+
+  /** Waits for SUCCESS or ERROR. A status that nobody knows is waited on. */
+  waitFor(decisionId: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
+    return waitUntil(
+      this.#clock,
+      decisionId,
+      options,
+      (signal) => this.get(decisionId, { signal }),
+      ({ status }) => status === 'SUCCESS' || status === 'ERROR',
+    );
+  }
+}

@@ -1,0 +1,55 @@
+/** Imports (service-interface.md 2.4, 2.5): a JSONL file of typed records up. */
+import type { Clock } from '../core/ports/clock.ts';
+import type { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import { CONTENT_TYPES } from '../service/contract.ts';
+import type { CreatedImport, ImportView } from '../service/imports.ts';
+import { withPublicErrors } from './errors.ts';
+import { type CallOptions, signalOf } from './options.ts';
+import { type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { type WaitOptions, waitUntil } from './wait.ts';
+
+export class Imports {
+  readonly #service: ServiceClient;
+  readonly #clock: Clock;
+
+  constructor(service: ServiceClient, clock: Clock) {
+    this.#service = service;
+    this.#clock = clock;
+  }
+
+  /** Creates an import. Processing starts by itself when its file is uploaded. */
+  create(options?: CallOptions): Promise<CreatedImport> {
+    return withPublicErrors(this.#service.createImport({ signal: signalOf(options) }));
+  }
+
+  /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
+  async upload(created: Pick<CreatedImport, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
+    const { onProgress, extraHeaders = {} } = options;
+    const body = await uploadBodyOf(source, onProgress);
+    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options), extraHeaders };
+    await withPublicErrors(this.#service.upload(created.uploadUrl, body, request));
+  }
+
+  /** `create` and `upload`. @returns the import's id. */
+  async submit(source: UploadSource, options: UploadOptions = {}): Promise<string> {
+    const created = await this.create(options);
+    await this.upload(created, source, options);
+    return created.importId;
+  }
+
+  /** How an import is doing, asked at `importPath`. */
+  get(importId: string, options?: CallOptions): Promise<ImportView> {
+    return withPublicErrors(this.#service.getImport(importId, { signal: signalOf(options) }));
+  }
+
+  /** Waits for COMPLETE or FAILED. A status that nobody knows is waited on. */
+  waitFor(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
+    return waitUntil(
+      this.#clock,
+      importId,
+      options,
+      (signal) => this.get(importId, { signal }),
+      ({ status }) => status === 'COMPLETE' || status === 'FAILED',
+    );
+  }
+}

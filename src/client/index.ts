@@ -1,0 +1,27 @@
+/** The package's main entry: the client library. It loads nothing of Kafka. */
+export type { BatchView as Batch, CreatedBatch } from '../service/batches.ts';
+export type { BatchStatus, DecisionStatus, ImportStatus } from '../service/contract.ts';
+export type { DecisionView as Decision, LabelView as DecisionLabel } from '../service/decisions.ts';
+export type { CreatedImport, ImportView as Import } from '../service/imports.ts';
+export type { Batches } from './batches.ts';
+export { ContentReviewClient } from './client.ts';
+export type { Decisions } from './decisions.ts';
+export {
+  ContentReviewError,
+  ExpiredError,
+  NoResultsError,
+  NotFoundError,
+  ProtocolError,
+  RejectedError,
+  RequestError,
+  type ServiceFailure,
+  TooLargeError,
+  UnauthorizedError,
+  UnavailableError,
+  WaitTimeoutError,
+} from './errors.ts';
+export type { Imports } from './imports.ts';
+export type { CallOptions, ContentReviewClientOptions } from './options.ts';
+export type { MalformedRow, ResultLabel, ResultRow, ResultsOptions } from './results.ts';
+export type { StreamBody, UploadOptions, UploadSource } from './upload-source.ts';
+export type { WaitOptions } from './wait.ts';

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import test from 'node:test';
+import { NoResultsError, ProtocolError, type ResultRow } from '../../../src/client/index.ts';
+import { json, type Seen } from '../service/servers.ts';
+import { all, scripted } from './scripted.ts';
+
+const HEADER = 'Content,Status,Acme result,Expected result,Labels,author,__proto__\r\n';
+const row = (index: number) => `text ${index},SUCCESS,keep,,"[{""name"":""spam"",""applied"":false,""explanation"":""no""}]",a${index},p\r\n`;
+
+interface Files {
+  /** What each download sends, in order; the last again and again. `cutAt` breaks the connection there. */
+  readonly downloads: readonly { readonly text: string; readonly cutAt?: number }[];
+  readonly batch?: object;
+}
+
+/** A batch whose file is sent as told. */
+function serving({ downloads, batch = {} }: Files) {
+  let begun = 0;
+  return (response: ServerResponse, request: Seen) => {
+    if (!request.url.startsWith('/file')) {
+      const download_url = `http://${request.headers.host}/file?sig=1`;
+      return json(response, 200, { batch_id: 'b-1', batch_status: 'SUCCESS', download_url, ...batch });
+    }
+    const { text, cutAt } = downloads[Math.min(begun++, downloads.length - 1)] ?? { text: '' };
+    response.writeHead(200, { 'content-length': Buffer.byteLength(text) });
+    if (cutAt === undefined) response.end(text);
+    else response.write(text.slice(0, cutAt), () => setTimeout(() => response.destroy(), 20));
+  };
+}
+
+test('rows are typed, with labels read and other columns as metadata', async (t) => {
+  const text = `${HEADER}"a ""b""",success,remove,keep,spam;scam,x,y\r\n,ERROR,,,,,\r\nc,ODD,,,,,\r\n`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const rows = await all(client.batches.results('b-1'));
+  assert.deepEqual(rows[0], {
+    row: 1,
+    content: 'a "b"',
+    status: 'SUCCESS',
+    result: 'remove',
+    expectedResult: 'keep',
+    labels: [
+      { name: 'spam', applied: true, explanation: null },
+      { name: 'scam', applied: true, explanation: null },
+    ],
+    labelsText: 'spam;scam',
+    metadata: Object.fromEntries([
+      ['author', 'x'],
+      ['__proto__', 'y'],
+    ]),
+  } satisfies ResultRow);
+  assert.deepEqual(
+    rows.map(({ row: number, content, status, result, labels }) => [number, content, status, result, labels.length]),
+    [
+      [1, 'a "b"', 'SUCCESS', 'remove', 2],
+      [2, '', 'ERROR', null, 0],
+      [3, 'c', 'ODD', null, 0],
+    ],
+  );
+});
+
+test('a download that breaks is taken up again: each row comes once, in order', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const cuts = [100, 400_000, 400_010, 900_000].map((cutAt) => ({ text, cutAt }));
+  const { client, clock, server } = await scripted(t, serving({ downloads: [...cuts, { text }] }));
+  const rows = await all(client.batches.results('b-1'));
+  assert.deepEqual(
+    rows.map(({ content }) => content),
+    Array.from({ length: 20_000 }, (_, index) => `text ${index}`),
+  );
+  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 5);
+  assert.equal(clock.slept.length, 4);
+});
+
+test('another file behind a break is told, not mixed in', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  for (const other of [text.replace('text 1,', 'text X,'), HEADER, text.replace('author', 'writer')]) {
+    const { client } = await scripted(t, serving({ downloads: [{ text, cutAt: 400_000 }, { text: other }] }));
+    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
+      return error instanceof ProtocolError && /not the one that was read before/.test(error.message);
+    });
+  }
+});
+
+test('a download that always breaks at the same place ends as an error', async (t) => {
+  const text = HEADER + row(0) + row(1);
+  const { client, server } = await scripted(t, serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }));
+  await assert.rejects(all(client.batches.results('b-1')), ProtocolError);
+  assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
+});
+
+test('a file that lacks rows is told after the whole ones, and a piece of a row is not given out', async (t) => {
+  const text = HEADER + row(0) + row(1).slice(0, -3);
+  const batch = { success_count: 3, error_count: 0 };
+  const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
+  const seen: (string | null)[] = [];
+  const reading = (async () => {
+    for await (const { content } of client.batches.results('b-1')) seen.push(content);
+  })();
+  await assert.rejects(reading, /has 1 whole rows, but the service counted 3/);
+  assert.deepEqual(seen, ['text 0']);
+  // The same end, but nothing is wanting.
+  const whole = await scripted(t, serving({ downloads: [{ text }], batch: { success_count: 2, error_count: 0 } }));
+  assert.equal((await all(whole.client.batches.results('b-1'))).length, 2);
+});
+
+test('a ragged row ends the reading, or is told and left out', async (t) => {
+  const text = `${HEADER + row(0)}only,two\r\n${row(2)}`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  await assert.rejects(all(client.batches.results('b-1')), /row 2 of the result file has 2 cells, its header 7/);
+  const told: object[] = [];
+  const rows = await all(client.batches.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }));
+  assert.deepEqual(
+    rows.map((each) => each.row),
+    [1, 3],
+  );
+  assert.deepEqual(told, [{ row: 2, cells: 2, expectedCells: 7 }]);
+});
+
+test('files that are none are protocol errors that do not repeat them', async (t) => {
+  for (const [text, message] of [
+    ['', /is empty/],
+    ['hunter22,b\r\n1,2\r\n', /neither a column "Status"/],
+    [`${HEADER}"hunter22,`, /ends inside a quoted cell/],
+  ] as const) {
+    const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+    await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
+      return error instanceof ProtocolError && message.test(error.message) && !error.message.includes('hunter22');
+    });
+  }
+});
+
+test('a batch without results says its status', async (t) => {
+  const batch = { batch_status: 'PENDING', download_url: null };
+  const { client } = await scripted(t, serving({ downloads: [], batch }));
+  await assert.rejects(all(client.batches.results('b-1')), (error) => {
+    return error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1';
+  });
+});
+
+test('leaving the loop, or an abort, ends the download', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }), { maxConcurrentTransfers: 1 });
+  for await (const { content } of client.batches.results('b-1')) {
+    assert.equal(content, 'text 0');
+    break;
+  }
+  const stop = new AbortController();
+  const reason = new Error('enough');
+  let rows = 0;
+  const reading = (async () => {
+    for await (const _ of client.batches.results('b-1', { signal: stop.signal })) if (++rows === 3) stop.abort(reason);
+  })();
+  await assert.rejects(reading, (error) => error === reason);
+  // The one permit is free again.
+  assert.equal((await all(client.batches.results('b-1'))).length, 20_000);
+});
