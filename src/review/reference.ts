@@ -11,7 +11,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { ContentItem, RecordHeaders } from '../core/record.ts';
-import { isJsonText } from './exact-json.ts';
+import { isJsonText } from '../event/exact-json.ts';
 
 export interface Reference {
   readonly partition: number;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { ColumnNames, foldName, isResultFileColumn, keyOfHeader } from '../../../src/review/column-names.ts';
-import { mayLoseDigits } from '../../../src/review/exact-json.ts';
+import { mayLoseDigits } from '../../../src/event/exact-json.ts';
 import { readLabels } from '../../../src/review/labels.ts';
 import { parseShape, shapeEntry } from '../../../src/review/metadata-shape.ts';
 import { readReference } from '../../../src/review/reference.ts';

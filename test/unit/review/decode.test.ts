@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parsePath, valueAt } from '../../../src/event/path.ts';
 import { createDecoder } from '../../../src/review/decode.ts';
-import { DEFAULT_MAPPING, parsePath, valueAt } from '../../../src/review/mapping.ts';
+import { DEFAULT_MAPPING } from '../../../src/review/mapping.ts';
 import { sourceRecord } from './sample.ts';
 
 const decode = createDecoder(DEFAULT_MAPPING);
