@@ -6,7 +6,8 @@ import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
 const HEADER = 'Content,Status,Acme result,Expected result,Labels,author,__proto__\r\n';
-const row = (index: number) => `text ${index},SUCCESS,keep,,"[{""name"":""spam"",""applied"":false,""explanation"":""no""}]",a${index},p\r\n`;
+const row = (index: number) =>
+  `text ${index},SUCCESS,keep,,"[{""name"":""spam"",""applied"":false,""explanation"":""no""}]",a${index},p\r\n`;
 
 interface Files {
   /** What each download sends, in order; the last again and again. `cutAt` breaks the connection there. */

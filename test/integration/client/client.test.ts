@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import test from 'node:test';
+import {
+  ContentReviewClient,
+  ContentReviewError,
+  NotFoundError,
+  RejectedError,
+  RequestError,
+  TooLargeError,
+  UnauthorizedError,
+  UnavailableError,
+  WaitTimeoutError,
+} from '../../../src/client/index.ts';
+import { deadAddress, json, KEY } from '../service/servers.ts';
+import { scripted } from './scripted.ts';
+
+test('an import is created, uploaded from a file, and waited for until it is complete', async (t) => {
+  const states = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE'];
+  const { client, clock, server } = await scripted(t, (response, request) => {
+    const upload_url = `http://${request.headers.host}/put?sig=1`;
+    if (request.method === 'POST') json(response, 200, { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url });
+    else if (request.method === 'PUT') response.end();
+    else json(response, 200, { import_id: 'i-1', import_status: states.shift() });
+  });
+  const directory = await mkdtemp(path.join(tmpdir(), 'client-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, 'records.jsonl');
+  await writeFile(file, '{"type":"user","data":{}}\n');
+  const progress: string[] = [];
+  const id = await client.imports.submit({ path: file }, { onProgress: (sent, total) => progress.push(`${sent}/${total}`) });
+  const answers: string[] = [];
+  const done = await client.imports.waitFor(id, { onAnswer: ({ rawStatus }) => answers.push(rawStatus) });
+  assert.deepEqual(done, { importId: 'i-1', status: 'COMPLETE', rawStatus: 'COMPLETE' });
+  assert.deepEqual(answers, ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE']);
+  assert.deepEqual(progress, ['0/26', '26/26']);
+  const put = server.seen.find(({ method }) => method === 'PUT');
+  assert.deepEqual(
+    [put?.headers['content-type'], put?.headers['content-length'], put?.body.toString()],
+    ['application/jsonl', '26', '{"type":"user","data":{}}\n'],
+  );
+  assert.equal(clock.slept.length, 3);
+  await assert.rejects(client.imports.submit({ path: directory }), TypeError);
+  await assert.rejects(client.imports.submit({ path: path.join(directory, 'none') }), { code: 'ENOENT' });
+});
+
+test('a decision is waited for until it is not pending, ever less often', async (t) => {
+  let asked = 0;
+  const { client, clock } = await scripted(t, (response) =>
+    json(response, 200, {
+      decision_status: ++asked < 12 ? 'PENDING' : 'SUCCESS',
+      metadata: { a: 1 },
+      result: 'keep',
+      labels: [],
+    }),
+  );
+  const decision = await client.decisions.waitFor('d-1', { firstDelayMs: 100, maxDelayMs: 1_000 });
+  assert.deepEqual([decision.status, decision.result, decision.metadata], ['SUCCESS', 'keep', { a: 1 }]);
+  assert.equal(clock.slept.length, 11);
+  for (const [index, ms] of clock.slept.entries()) {
+    const ceiling = Math.min(1_000, 100 * 1.5 ** index);
+    assert.ok(ms >= ceiling / 2 && ms <= ceiling, `wait ${index}: ${ms}`);
+  }
+});
+
+test('a batch is finished only when its results can be had, or when there will be none', async (t) => {
+  const answers = [
+    { batch_status: 'SUCCESS', download_url: null },
+    { batch_status: 'SUCCESS', download_url: 'http://127.0.0.1/d' },
+    { batch_status: 'CANCELLED', download_url: null },
+  ];
+  const { client } = await scripted(t, (response, _, index) => json(response, 200, answers[index]));
+  assert.equal((await client.batches.waitFor('b-1')).downloadUrl, 'http://127.0.0.1/d');
+  assert.equal((await client.batches.waitFor('b-1')).status, 'CANCELLED');
+});
+
+test('a wait ends after its time with the last status, or with the reason of an abort', async (t) => {
+  const { client, clock } = await scripted(t, (response) => json(response, 200, { batch_status: 'PENDING' }));
+  await assert.rejects(client.batches.waitFor('b-1', { timeoutMs: 60_000 }), (error) => {
+    return error instanceof WaitTimeoutError && error.id === 'b-1' && error.lastStatus === 'PENDING';
+  });
+  assert.equal(clock.armed, 0);
+  const stop = new AbortController();
+  const reason = new Error('enough');
+  const waiting = client.batches.waitFor('b-1', { timeoutMs: 60_000, signal: stop.signal, onAnswer: () => stop.abort(reason) });
+  await assert.rejects(waiting, (error) => error === reason);
+  assert.equal(clock.armed, 0);
+});
+
+test('each failure is an error of its own class, with what it knows, and all are ContentReviewErrors', async (t) => {
+  const expected = [
+    [400, RejectedError],
+    [401, UnauthorizedError],
+    [404, NotFoundError],
+    [413, TooLargeError],
+    [503, UnavailableError],
+  ] as const;
+  for (const [status, kind] of expected) {
+    const retries: string[] = [];
+    const { client } = await scripted(t, (response) => json(response, status, { message: 'no' }, { 'retry-after': '1' }), {
+      retry: { maxRetries: 1 },
+      onRetry: (operation, reason) => retries.push(`${operation} ${reason}`),
+    });
+    await assert.rejects(client.decisions.get('d-1'), (error) => {
+      assert.ok(error instanceof kind && error instanceof RequestError && error instanceof ContentReviewError);
+      assert.deepEqual([error.status, error.operation, error.name], [status, 'get_decision', kind.name]);
+      assert.equal(error.retryAfterMs, 1000);
+      return true;
+    });
+    assert.deepEqual(retries, status === 503 ? ['get_decision 503'] : []);
+  }
+  const client = new ContentReviewClient({ baseUrl: await deadAddress(), apiKey: () => KEY, retry: { maxRetries: 0 } });
+  await assert.rejects(client.batches.create('email'), UnavailableError);
+  await client.close();
+});
+
+test('bytes in memory are uploaded as they are, a view of a larger buffer too', async (t) => {
+  const { client, server } = await scripted(t, (response) => response.end());
+  const view = new Uint8Array(new TextEncoder().encode('xxContent\r\na\r\nxx').buffer, 2, 12);
+  await client.batches.upload({ uploadUrl: `${server.url}/put` }, view);
+  const sent: number[] = [];
+  await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(600_000), {
+    onProgress: (bytes) => sent.push(bytes),
+  });
+  assert.equal(server.seen[0]?.body.toString(), 'Content\r\na\r\n');
+  assert.deepEqual([server.seen[1]?.body.length, sent], [600_000, [0, 262_144, 524_288, 600_000]]);
+});
+
+test('the client can be used with `await using`, and is closed then', async (t) => {
+  const { server } = await scripted(t, (response) => json(response, 200, { batch_status: 'PENDING' }));
+  let kept: ContentReviewClient;
+  {
+    await using client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY });
+    kept = client;
+    assert.equal((await client.batches.get('b-1')).status, 'PENDING');
+  }
+  await assert.rejects(kept.batches.get('b-1'), { name: 'AbortError' });
+});
