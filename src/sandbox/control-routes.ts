@@ -2,6 +2,8 @@
 import { CONTENT_TYPES } from '../service/contract.ts';
 import type { BatchStore } from './batches/batch-store.ts';
 import { countsOf } from './batches/batch-store.ts';
+import type { Decisions } from './decisions/decisions.ts';
+import type { MadeDecision } from './decisions/made-decisions.ts';
 import type { FaultInput } from './faults/schema.ts';
 import type { FaultScript } from './faults/script.ts';
 import { type Answer, apiError, jsonAnswer, Refusal } from './http/answer.ts';
@@ -17,6 +19,9 @@ export interface ControlRouteParts {
   readonly batches: BatchStore;
   readonly imports: ImportStore;
   readonly importFiles: ObjectStore;
+  readonly decisions: Decisions;
+  /** @throws InvalidSandboxInput */
+  readonly makeDecisions: (list: readonly MadeDecision[]) => string[];
   readonly faults: FaultScript;
   readonly apiKeys: ApiKeys;
   readonly authorize: Authorize;
@@ -40,6 +45,9 @@ export function controlRoutes(parts: ControlRouteParts): RouteGroup {
         case '/sandbox/imports':
           requireMethod(exchange, 'GET');
           return jsonAnswer(200, { totals: imports.totals(), imports: imports.all().map(importSummaryOf) });
+        case '/sandbox/decisions':
+          requireMethod(exchange, 'POST');
+          return jsonAnswer(200, { decision_ids: await given(exchange, parts.makeDecisions) });
         case '/sandbox/faults':
           requireMethod(exchange, 'GET', 'PUT', 'POST');
           return scriptAnswer(exchange, faults);
@@ -48,34 +56,39 @@ export function controlRoutes(parts: ControlRouteParts): RouteGroup {
           return keysAnswer(exchange, apiKeys);
         default:
           requireMethod(exchange, 'GET');
-          return importContent(exchange.path, parts);
+          return inside(exchange.path, parts);
       }
     },
   };
 }
 
-/** The upload of an import, as it came: GET /sandbox/imports/{import_id}/content. */
-async function importContent(path: string, { imports, importFiles }: ControlRouteParts): Promise<Answer> {
-  const [, id] = /^\/sandbox\/imports\/([\w-]+)\/content$/.exec(path) ?? [];
-  const name = id === undefined || imports.get(id) === undefined ? '' : IMPORTS.fileName(id);
-  const object = name === '' ? undefined : await importFiles.info(name);
+/** GET /sandbox/batches/{batch_id}/decisions, and GET /sandbox/imports/{import_id}/content: the upload as it came. */
+async function inside(path: string, { decisions, imports, importFiles }: ControlRouteParts): Promise<Answer> {
+  const [, batchId, importId] = /^\/sandbox\/(?:batches\/([\w-]+)\/decisions|imports\/([\w-]+)\/content)$/.exec(path) ?? [];
+  const ids = batchId === undefined ? undefined : decisions.idsOf(batchId);
+  if (ids !== undefined) return jsonAnswer(200, { decision_ids: ids });
+  const file = IMPORTS.fileName((importId !== undefined && imports.get(importId)?.id) || '');
+  const object = await importFiles.info(file);
   if (object === undefined) throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
   const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(object.bytes) };
-  return { status: 200, headers, body: importFiles.read(name) };
+  return { status: 200, headers, body: importFiles.read(file) };
 }
 
 async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<Answer> {
-  if (exchange.method !== 'GET') {
-    const faults = (await readJson(exchange)) as readonly FaultInput[];
-    try {
-      if (exchange.method === 'PUT') script.replace(faults);
-      else script.append(faults);
-    } catch (error) {
-      if (error instanceof InvalidSandboxInput) throw new Refusal(apiError(400, 'bad_request', error.message));
-      throw error;
-    }
-  }
+  const change = { PUT: script.replace, POST: script.append }[exchange.method];
+  if (change !== undefined) await given(exchange, (faults: readonly FaultInput[]) => change.call(script, faults));
   return jsonAnswer(200, { faults: script.entries() });
+}
+
+/** Does something with the JSON body. @throws Refusal with 400 that says what is wrong with it. */
+async function given<Input, Output>(exchange: Exchange, use: (input: Input) => Output): Promise<Output> {
+  const input = (await readJson(exchange)) as Input;
+  try {
+    return use(input);
+  } catch (error) {
+    if (error instanceof InvalidSandboxInput) throw new Refusal(apiError(400, 'bad_request', error.message));
+    throw error;
+  }
 }
 
 async function keysAnswer(exchange: Exchange, apiKeys: ApiKeys): Promise<Answer> {

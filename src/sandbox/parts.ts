@@ -6,6 +6,10 @@ import { BatchStore } from './batches/batch-store.ts';
 import { reviewWork } from './batches/review-work.ts';
 import { controlRoutes } from './control-routes.ts';
 import { Database } from './database.ts';
+import { decisionRoutes } from './decisions/decision-routes.ts';
+import { DecisionStore } from './decisions/decision-store.ts';
+import { Decisions } from './decisions/decisions.ts';
+import { type MadeDecision, makeDecisions } from './decisions/made-decisions.ts';
 import type { FaultScript } from './faults/script.ts';
 import { type ApiKeys, bearerAuth } from './http/bearer.ts';
 import type { RouteGroup } from './http/exchange.ts';
@@ -30,6 +34,7 @@ export interface PartsOptions extends Surroundings {
 export interface SandboxParts {
   readonly batches: BatchStore;
   readonly imports: ImportStore;
+  makeDecisions(list: readonly MadeDecision[]): string[];
   readonly routes: readonly RouteGroup[];
   /** Takes up what an earlier process left unfinished. */
   resume(): void;
@@ -44,6 +49,7 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
   const objects = ({ name }: Folder) => new ObjectStore(join(dataDir, name));
   const batches = new BatchStore(database);
   const imports = new ImportStore(database);
+  const decisionStore = new DecisionStore(database);
   const uploads = objects(UPLOADS);
   const results = objects(RESULTS);
   const importFiles = objects(IMPORTS);
@@ -71,16 +77,20 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
     },
   ] as const;
 
+  const decisions = new Decisions({ store: decisionStore, batches, uploads, policy, clock, closing });
+  const make = (list: readonly MadeDecision[]) => makeDecisions(list, { store: decisionStore, policy, clock });
   const api = { policy, clock, authorize, secret };
   const { maxUploadBytes } = policy.storage;
   return {
     batches,
     imports,
+    makeDecisions: make,
     routes: [
       batchRoutes({ ...api, store: batches }),
       importRoutes({ ...api, store: imports }),
+      decisionRoutes({ decisions, authorize }),
       storageRoutes({ clock, closing, inboxes, store: batches, results, secret, maxUploadBytes }),
-      controlRoutes({ batches, imports, importFiles, faults, apiKeys, authorize }),
+      controlRoutes({ batches, imports, importFiles, decisions, makeDecisions: make, faults, apiKeys, authorize }),
     ],
     resume() {
       reviews.resume();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SandboxClock, systemClock } from './clock.ts';
 import { type BatchSummary, summaryOf } from './control-routes.ts';
+import type { MadeDecision } from './decisions/made-decisions.ts';
 import { FaultScript } from './faults/script.ts';
 import { ApiKeys } from './http/bearer.ts';
 import { sandboxServer } from './http/server.ts';
@@ -41,6 +42,8 @@ export interface Sandbox {
   batches(): BatchSummary[];
   /** What GET /sandbox/imports lists. */
   imports(): ImportSummary[];
+  /** What POST /sandbox/decisions does; returns the ids. @throws InvalidSandboxInput */
+  makeDecisions(list: readonly MadeDecision[]): string[];
   /** Cuts every connection and frees everything. Repeatable. */
   stop(): Promise<void>;
 }
@@ -95,6 +98,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     faults,
     apiKeys,
     batches: () => parts.batches.all().map(summaryOf),
+    makeDecisions: (list) => parts.makeDecisions(list),
     imports: () => parts.imports.all().map(importSummaryOf),
     stop: () => {
       stopped ??= stop();

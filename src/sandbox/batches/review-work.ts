@@ -4,7 +4,8 @@ import { etagOf, type ObjectStore } from '../storage/object-store.ts';
 import { RESULTS, UPLOADS } from '../storage/paths.ts';
 import type { Workshop } from '../work/lifecycle.ts';
 import type { Batch, BatchStore, Reviewed } from './batch-store.ts';
-import { InvalidUpload, reviewFile } from './review-file.ts';
+import { InvalidUpload } from './csv-rows.ts';
+import { reviewFile } from './review-file.ts';
 
 export interface ReviewParts {
   readonly store: BatchStore;

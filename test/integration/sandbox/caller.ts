@@ -6,6 +6,7 @@ import type {
   CreateBatchResponse,
   CreateImportResponse,
   GetBatchResponse,
+  GetDecisionResponse,
   GetImportResponse,
 } from '../../../src/service/contract.ts';
 
@@ -108,6 +109,10 @@ export class Caller {
     await this.uploadJsonl(upload_url, jsonl);
     await this.untilImport(import_id, status);
     return import_id;
+  }
+
+  async decision(decisionId: string): Promise<GetDecisionResponse> {
+    return JSON.parse((await this.get(`/v1/decisions/${encodeURIComponent(decisionId)}`)).text);
   }
 
   async results(batch: GetBatchResponse): Promise<Reply> {

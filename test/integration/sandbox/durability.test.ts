@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
+import type { ImportSummary } from '../../../src/sandbox/imports/import-summary.ts';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { API_KEY, Caller, raw, sandboxFor } from './caller.ts';
@@ -132,6 +133,39 @@ test('killed again and again while batches come in, it reviews each upload that 
     assert.equal(batch.success_count, 3_000);
     assert.equal((await caller.results(batch)).text.trimEnd().split('\n').length, 3_001);
   }
+});
+
+test('after SIGKILL imports and decisions are there in every state, and imports go on', async (t) => {
+  const faults: PolicyInput['faults'] = [
+    { operation: 'upload_import', action: 'late_event', by: '3s' },
+    { operation: 'ingest', action: 'stuck', for: '3s', skip: 1 },
+  ];
+  const victim = new Victim(t, dataDirectory(t), { faults, imports: { fail: [{ contains: 'poison' }] } });
+  const caller = await victim.start();
+  const jsonl = '{"type":"a","data":{}}\n'.repeat(3);
+  const [late, stuck, created] = [await caller.newImport(), await caller.newImport(), await caller.newImport()];
+  await caller.uploadJsonl(late.upload_url, jsonl);
+  await caller.uploadJsonl(stuck.upload_url, jsonl);
+  const complete = await caller.imported(jsonl);
+  const failed = await caller.imported('{"type":"a","data":{"x":"poison"}}\n', 'FAILED');
+  const { batch_id } = await caller.reviewed(csvOf(3));
+  const before = await caller.decision(`${batch_id}-2`);
+  await caller.control('POST', 'decisions', [{ decision_id: 'made', pending: 'always' }]);
+  await victim.kill();
+
+  await victim.start();
+  assert.equal((await caller.retrieveImport(complete)).record_count, 3);
+  assert.equal((await caller.retrieveImport(failed)).import_status, 'FAILED');
+  assert.deepEqual(await caller.decision(`${batch_id}-2`), before);
+  assert.equal((await caller.decision(`${batch_id}-1`)).metadata.ref, '1');
+  assert.equal((await caller.decision('made')).decision_status, 'PENDING');
+  for (const { import_id } of [late, stuck]) assert.equal((await caller.untilImport(import_id, 'COMPLETE')).record_count, 3);
+  const { imports } = JSON.parse((await caller.control('GET', 'imports')).text) as { imports: ImportSummary[] };
+  for (const { uploaded, finished } of imports.slice(0, 2)) {
+    assert.ok(Date.parse(finished ?? '') - Date.parse(uploaded ?? '') >= 3_000);
+  }
+  assert.equal((await caller.uploadJsonl(created.upload_url, jsonl)).status, 200);
+  await caller.untilImport(created.import_id, 'COMPLETE');
 });
 
 test('an object stored just before a kill, its record not yet written, is found and reviewed', async (t) => {

@@ -25,6 +25,7 @@ const perform = {
   download: async (caller: Caller) => caller.results(await caller.reviewed(CSV)),
   create_import: async (caller: Caller) => caller.createImport(),
   get_import: async (caller: Caller) => caller.get(`/v1/import/${(await caller.newImport()).import_id}`),
+  get_decision: async (caller: Caller) => caller.get(`/v1/decisions/${(await caller.reviewed(CSV)).batch_id}-0`),
   upload_import: async (caller: Caller) => caller.uploadJsonl((await caller.newImport()).upload_url, JSONL),
 };
 const OPERATIONS = Object.keys(perform) as (keyof typeof perform)[];
@@ -282,23 +283,6 @@ test('ingest, import_failed: FAILED with its records counted; stuck: IN_PROGRESS
   await caller.imported(JSONL);
   assert.ok(performance.now() - begin >= 149);
   assert.equal((await caller.retrieveImport(import_id)).import_status, 'IN_PROGRESS');
-});
-
-test('faults of batches strike no import, and the other way round', async (t) => {
-  const { caller, sandbox } = await sandboxFor(t);
-  sandbox.faults.append([
-    { operation: 'upload', action: 'hang' },
-    { operation: 'review', action: 'batch_error' },
-    { operation: 'upload_import', action: 'hang', match: { type: 'comment' } },
-  ]);
-  await caller.imported(JSONL);
-  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
-  sandbox.faults.replace([
-    { operation: 'upload_import', action: 'hang' },
-    { operation: 'ingest', action: 'import_failed' },
-  ]);
-  await caller.reviewed(CSV);
-  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
 });
 
 test('a refused request uses up no fault', async (t) => {

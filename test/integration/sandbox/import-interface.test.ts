@@ -94,3 +94,20 @@ test('checkers see every import and its content, without a key', async (t) => {
   assert.deepEqual([content.text, content.headers['content-type']], [JSONL, 'application/jsonl']);
   assert.equal((await caller.control('GET', `imports/${import_id}/content`)).status, 404);
 });
+
+test('faults of batches strike no import, and the other way round', async (t) => {
+  const { caller, sandbox } = await sandboxFor(t);
+  sandbox.faults.append([
+    { operation: 'upload', action: 'hang' },
+    { operation: 'review', action: 'batch_error' },
+    { operation: 'upload_import', action: 'hang', match: { type: 'comment' } },
+  ]);
+  await caller.imported(JSONL);
+  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
+  sandbox.faults.replace([
+    { operation: 'upload_import', action: 'hang' },
+    { operation: 'ingest', action: 'import_failed' },
+  ]);
+  await caller.reviewed('Content\nhello\n');
+  assert.ok(sandbox.faults.entries().every(({ fired }) => fired === 0));
+});

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { InvalidUpload, reviewFile } from '../../../src/sandbox/batches/review-file.ts';
+import { InvalidUpload } from '../../../src/sandbox/batches/csv-rows.ts';
+import { reviewFile } from '../../../src/sandbox/batches/review-file.ts';
 import { type PolicyInput, parsePolicy } from '../../../src/sandbox/policy/schema.ts';
 
 /** Reviews a CSV given in chunks; returns the result file as rows. */
