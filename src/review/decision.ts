@@ -2,28 +2,17 @@
  * The decision record (DESIGN 5, contracts/decision.schema.json). Rendered once per item (hot path), so the JSON text is
  * put together from parts that are JSON already.
  */
-import { isUtf8 } from 'node:buffer';
-import { DEAD_LETTER_HEADERS, eventId } from '../core/dead-letter.ts';
+import { eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem, OutgoingRecord, RecordHeaders, SourceCoordinate } from '../core/record.ts';
+import type { ContentItem, OutgoingRecord } from '../core/record.ts';
+import { sourceMembers, type TerminalSource, terminalHeaders } from '../event/terminal-parts.ts';
 import type { Labels } from './labels.ts';
-
-/** For consumers that dedupe. A source header of this name is replaced. */
-const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
 
 export interface DecisionOptions {
   /** The source topic. */
   readonly topic: string;
   /** Whether decisions repeat the content. */
   readonly includeContent: boolean;
-}
-
-/** Where a decision comes from: a result row's reference, or an item. */
-export interface DecisionSource extends SourceCoordinate {
-  readonly timestampMs: number;
-  readonly key: Buffer | string | null;
-  readonly headers: RecordHeaders | undefined;
-  readonly replay: number;
 }
 
 export interface DecisionFacts {
@@ -41,7 +30,7 @@ export interface DecisionFacts {
 
 export interface DecisionRenderer {
   readonly includeContent: boolean;
-  render(source: DecisionSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
+  render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
   /** The decision of an item that got no result row. */
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
 }
@@ -56,14 +45,13 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
   let batch = '';
   let tail = '';
 
-  function render(source: DecisionSource, facts: DecisionFacts, job: JobContext): OutgoingRecord {
+  function render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord {
     if (job !== lastJob) {
       lastJob = job;
       const id = job.remoteId === '' ? null : job.remoteId;
-      batch = `,"batch":${JSON.stringify({ id, type: job.type, attempt: job.attempt })},"source":{"topic":${topicJson},"partition":`;
+      batch = `,"batch":${JSON.stringify({ id, type: job.type, attempt: job.attempt })},"source":{"topic":${topicJson},`;
       tail = `},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`;
     }
-    const { partition, offset, key } = source;
     const id = eventId(topic, source, source.replay);
     const { labels } = facts;
     const value =
@@ -74,11 +62,10 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
       `,"metadata":${facts.metadata}` +
       (includeContent && facts.content !== undefined ? `,"content":${JSON.stringify(facts.content)}` : '') +
       `,"error":${facts.error === undefined ? 'null' : JSON.stringify(facts.error)}` +
-      `${batch}${partition},"offset":${offset},"key":${keyJson(key)}` +
-      `,"timestamp":${source.timestampMs < 0 ? 'null' : `"${new Date(source.timestampMs).toISOString()}"`}${tail}`;
-    const headers = source.headers === undefined ? { [EVENT_ID_HEADER]: id } : withHeader(source.headers, EVENT_ID_HEADER, id);
+      `${batch}${sourceMembers(source)}${tail}`;
+    const headers = terminalHeaders(source.headers, id);
     // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
-    return { key, value: Buffer.from(value), headers };
+    return { key: source.key, value: Buffer.from(value), headers };
   }
 
   return {
@@ -102,17 +89,4 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
 
 function jsonOrNull(text: string | undefined): string {
   return text === undefined ? 'null' : JSON.stringify(text);
-}
-
-/** A key that is not text is given as base64, and says so. */
-function keyJson(key: Buffer | string | null): string {
-  if (key === null) return 'null';
-  if (typeof key === 'string') return JSON.stringify(key);
-  if (isUtf8(key)) return JSON.stringify(key.toString('utf8'));
-  return `"${key.toString('base64')}","key_encoding":"base64"`;
-}
-
-/** A copy with one header more; a header may have any name, so no plain assignment. */
-function withHeader(headers: RecordHeaders, name: string, value: string): RecordHeaders {
-  return Object.fromEntries([...Object.entries(headers), [name, value]]);
 }

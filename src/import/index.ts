@@ -1,0 +1,79 @@
+/** What an import is: JSON Lines up, no file down, one receipt per record (service-interface.md 2.4, 2.5, 4.3, 4.4). */
+import type { ItemOutcome, RemoteState, SourceKind } from '../core/ports/pipeline-kind.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { CONTENT_TYPES, normaliseImportStatus } from '../service/contract.ts';
+import { createImportDecoder, type ImportMapping } from './decode.ts';
+import type { ImportService } from './import-service.ts';
+import { encodeJsonl } from './jsonl-upload.ts';
+import { createReceiptRenderer } from './receipt.ts';
+
+export interface ImportOptions extends ImportMapping {
+  /** The source topic, part of every receipt. */
+  readonly topic: string;
+}
+
+/** Receipts made at a time, between two looks at the signal. */
+const SLICE = 1024;
+
+/** The pipeline kind of imports. @throws RangeError on a path that cannot work. */
+export function importKind(options: ImportOptions, service: ImportService): SourceKind {
+  const render = createReceiptRenderer(options.topic);
+  return {
+    name: 'import',
+    decode: createImportDecoder(options),
+    encode: encodeJsonl,
+
+    async create(_type, signal) {
+      const { importId, uploadUrl } = await service.createImport({ signal });
+      return { remoteId: importId, uploadUrl };
+    },
+
+    async upload(job, { body }, signal) {
+      await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.jsonl, signal });
+    },
+
+    async status(remoteId, signal) {
+      try {
+        const { rawStatus } = await service.getImport(remoteId, { signal });
+        return { state: stateOf(rawStatus), rawState: rawStatus };
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
+        return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
+      }
+    },
+
+    // Every record of an import that is complete is imported: the items say only where the receipts go.
+    async *outcomes(items, { rawState }, job, signal) {
+      for (let from = 0; from < items.length; from += SLICE) {
+        signal.throwIfAborted();
+        yield items.slice(from, from + SLICE).map((item): ItemOutcome => {
+          const record = render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, job);
+          return { partition: item.partition, offset: item.offset, status: 'success', record };
+        });
+      }
+    },
+
+    outcomeOf({ partition, offset, replay }, { rawState }, job) {
+      const source = { partition, offset, replay, timestampMs: -1, key: null, headers: undefined };
+      const record = render(source, { status: 'SUCCESS', importStatus: rawState, error: undefined }, job);
+      return { partition, offset, status: 'success', record };
+    },
+
+    failure: (item, error, job) => render(item, { status: 'ERROR', importStatus: null, error }, job),
+  };
+}
+
+function stateOf(rawState: string): RemoteState {
+  switch (normaliseImportStatus(rawState.trim().toUpperCase())) {
+    case 'WAITING_FOR_UPLOAD':
+      return 'waiting_for_upload';
+    case 'IN_PROGRESS':
+      return 'pending';
+    case 'COMPLETE':
+      return 'finished';
+    case 'FAILED':
+      return 'failed';
+    case undefined:
+      return 'unknown';
+  }
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ItemOutcome, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
+import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import type { ImportService } from '../../../src/import/import-service.ts';
+import { type ImportOptions, importKind } from '../../../src/import/index.ts';
+import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
+
+const COMPLETE: RemoteStatus = { state: 'finished', rawState: 'COMPLETE' };
+
+function kindOf(over: Partial<ImportOptions> = {}, service: Partial<ImportService> = {}) {
+  const unscripted = (): never => assert.fail('the test did not script this call');
+  return importKind(
+    {
+      topic: 'records',
+      type: { field: 'type' },
+      data: 'data',
+      headers: [],
+      nullValues: 'dead-letter',
+      maxLineBytes: 1_000,
+      ...over,
+    },
+    { createImport: unscripted, getImport: unscripted, upload: unscripted, ...service },
+  );
+}
+
+function decoded(value: unknown, over: Partial<ImportOptions> = {}, again?: { type: string }) {
+  const result = kindOf(over).decode(sourceRecord(value), 0, again);
+  return 'poison' in result ? result.poison.reason : 'skip' in result ? result.skip : result.item.content;
+}
+
+function itemOf(record: SourceRecord, over: Partial<ImportOptions> = {}): ContentItem {
+  const result = kindOf(over).decode(record, 2);
+  return 'item' in result ? result.item : assert.fail(JSON.stringify(result));
+}
+
+test('an event becomes a line with exactly its type and its data, whatever else it has', () => {
+  assert.equal(decoded({ more: 1, data: { a: [1] }, type: 'user' }), '{"type":"user","data":{"a":[1]}}');
+  const mapped = { type: { constant: 'user' }, data: 'payload.row' };
+  assert.equal(decoded({ payload: { row: { 'a\n': '\r\n' } } }, mapped), '{"type":"user","data":{"a\\n":"\\r\\n"}}');
+  assert.equal(
+    decoded('{"type":"t","data":{"id":12345678901234567890,"x":1e400,"z":-0.0}}'),
+    '{"type":"t","data":{"id":12345678901234567890,"x":1e400,"z":-0.0}}',
+  );
+  assert.equal(decoded('{"type":"t","data":{"__proto__":{"a":1}}}'), '{"type":"t","data":{"__proto__":{"a":1}}}');
+});
+
+test('what is no {string, object} is a dead letter that says why', () => {
+  const reasons = [
+    null,
+    'not json',
+    Buffer.from([0xff]),
+    [1],
+    'null',
+    { data: {} },
+    { type: '', data: {} },
+    { type: 3, data: {} },
+  ].map((value) => decoded(value));
+  assert.deepEqual(reasons, [
+    'null_value',
+    'not_json',
+    'not_json',
+    'not_an_object',
+    'not_an_object',
+    'no_type',
+    'no_type',
+    'no_type',
+  ]);
+  for (const data of [undefined, null, [], 'text', 7]) assert.equal(decoded({ type: 't', data }), 'no_content');
+  assert.equal(decoded(`{"type":"t","data":${'{"a":'.repeat(80)}1${'}'.repeat(80)}}`), 'no_content');
+  assert.equal(decoded({ type: 't', data: { text: 'ä'.repeat(600) } }), 'too_large');
+  assert.equal(decoded({ type: 'u', data: {} }, { allowedTypes: ['t'] }), 'type_not_allowed');
+  assert.equal(decoded({ type: 'u', data: {} }, { allowedTypes: ['t'] }, { type: 'import' }), '{"type":"u","data":{}}');
+  assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
+});
+
+test('a message about a dead letter shows nothing of the event', () => {
+  for (const value of ['SECRET', { type: 't', data: 'SECRET' }, { type: ['SECRET'], data: {} }, { type: 'SECRET', data: {} }]) {
+    const result = kindOf({ allowedTypes: ['t'] }).decode(sourceRecord(value), 0);
+    assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
+  }
+});
+
+test('the file has one line for each record, types mixed, and ends its last line', async () => {
+  const items = [
+    { type: 'a', data: { text: 'x\u2028\ud800' } },
+    { type: 'b', data: {} },
+  ].map((value) => itemOf(sourceRecord(value)));
+  assert.deepEqual(new Set(items.map(({ type }) => type)).size, 1);
+  const { body, rows } = await kindOf().encode(items);
+  assert.deepEqual([rows, String(body)], [2, '{"type":"a","data":{"text":"x\u2028\\ud800"}}\n{"type":"b","data":{}}\n']);
+});
+
+test('an import is created without a word, uploaded as JSON Lines and asked for in all its states', async () => {
+  const calls: unknown[] = [];
+  let rawStatus = '';
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => ({ importId: 'i-1', uploadUrl: 'https://storage.example/x' }),
+      upload: async (url, body, { contentType }) => calls.push([url, String(body), contentType]),
+      getImport: async (importId) => {
+        calls.push(importId);
+        if (rawStatus === '404') throw new ServiceError('not_found', 'unknown', { operation: 'get_import', status: 404 });
+        return { rawStatus };
+      },
+    },
+  );
+  const created = await kind.create('import', SIGNAL);
+  assert.deepEqual(created, { remoteId: 'i-1', uploadUrl: 'https://storage.example/x' });
+  await kind.upload(created, { body: Buffer.from('{}\n'), rows: 1 }, SIGNAL);
+  assert.deepEqual(calls, [['https://storage.example/x', '{}\n', 'application/jsonl']]);
+  const states: [string, string][] = [
+    ['WAITING_FOR_UPLOAD', 'waiting_for_upload'],
+    ['in_progress', 'pending'],
+    [' COMPLETE ', 'finished'],
+    ['FAILED', 'failed'],
+    ['RESTING', 'unknown'],
+    ['404', 'missing'],
+  ];
+  for (const [raw, state] of states) {
+    rawStatus = raw;
+    assert.equal((await kind.status('i-1', SIGNAL)).state, state);
+  }
+});
+
+async function validator() {
+  const schema = JSON.parse(await readFile(new URL('../../../contracts/receipt.schema.json', import.meta.url), 'utf8'));
+  const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictTypes: false, strictRequired: false });
+  const validate = ajv.compile(schema);
+  return (value: unknown) => assert.ok(validate(value), ajv.errorsText(validate.errors));
+}
+
+test('each record of a complete import gets a receipt with its key and headers, also when it can no longer be read', async () => {
+  const check = await validator();
+  const kind = kindOf({ headers: ['trace'] });
+  const record = sourceRecord({ type: 't', data: {} }, { headers: { trace: 'abc', other: 'x' }, key: Buffer.from([0xff]) });
+  const outcomes: ItemOutcome[] = [];
+  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, JOB, SIGNAL)) outcomes.push(...some);
+  const without = kind.outcomeOf({ partition: 3, offset: 42, replay: 0 }, COMPLETE, JOB);
+  assert.ok(without);
+  const receipts = [...outcomes, without].map(({ record: { value } }) => JSON.parse(String(value)));
+  for (const receipt of receipts) check(receipt);
+  assert.deepEqual(receipts[0], {
+    id: 'records-3-41#2',
+    status: 'SUCCESS',
+    import_id: 'batch-1',
+    import_status: 'COMPLETE',
+    attempt: 1,
+    error: null,
+    source: {
+      topic: 'records',
+      partition: 3,
+      offset: 41,
+      key: '/w==',
+      key_encoding: 'base64',
+      timestamp: '2026-01-01T00:00:00.000Z',
+    },
+    decided_at: '2026-01-02T03:04:05.678Z',
+  });
+  assert.deepEqual(outcomes[0]?.record.headers, { trace: 'abc', 'event-id': 'records-3-41#2' });
+  assert.deepEqual(receipts[1].source, { topic: 'records', partition: 3, offset: 42, key: null, timestamp: null });
+});
+
+test('a record that could not be imported gets a receipt with status ERROR', async () => {
+  const item = itemOf(sourceRecord({ type: 't', data: {} }));
+  const receipt = JSON.parse(String(kindOf().failure(item, { code: 'batch_failed', message: 'it failed' }, JOB).value));
+  (await validator())(receipt);
+  assert.deepEqual(
+    [receipt.status, receipt.import_status, receipt.error],
+    ['ERROR', null, { code: 'batch_failed', message: 'it failed' }],
+  );
+});
+
+test('the published example fits the published schema', async () => {
+  const example = await readFile(new URL('../../../contracts/examples/receipt.json', import.meta.url), 'utf8');
+  (await validator())(JSON.parse(example));
+});
