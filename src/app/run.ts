@@ -8,12 +8,12 @@ import { RefusedError } from '../pipeline/errors.ts';
 import { MemoryBudget } from '../pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
-import { reviewKind } from '../review/index.ts';
 import { ContentReviewClient } from '../service/client.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
+import { kindOf } from './kinds.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
@@ -97,6 +97,7 @@ function serviceClient(config: Config, metrics: PromMetrics): ContentReviewClien
     clock: systemClock,
     random: systemRandom,
     connectTimeoutMs: service.timeouts.connectMs,
+    importPath: service.importPath,
     headersTimeoutMs: service.timeouts.headersMs,
     bodyTimeoutMs: service.timeouts.bodyMs,
     retry: { maxRetries: service.retry.attempts - 1, baseMs: service.retry.baseMs, capMs: service.retry.capMs },
@@ -128,25 +129,9 @@ function supervise(parts: {
 }): Supervisor {
   const { config, pipeline, kafka, service, metrics, health, budget } = parts;
   const logger = parts.logger.child({ pipeline: pipeline.name });
-  const { source, journal, output, kafka: tuning } = pipeline;
+  const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = reviewKind(
-    {
-      topic: source.topic,
-      content: source.mapping.content,
-      type: source.mapping.type,
-      metadata: source.mapping.metadata,
-      expected: source.mapping.expectedResult,
-      ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
-      headers: output.headers,
-      nullValues: source.nullValues,
-      maxContentBytes: source.maxContentBytes,
-      referenceColumn: pipeline.batch.referenceColumn,
-      includeContent: output.includeContent,
-      onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),
-    },
-    service,
-  );
+  const kind = kindOf(pipeline, service, logger);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({

@@ -156,7 +156,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'batch unknown to the service',
-    connector: 'Asks on for a grace (404 and 410 may pass), then submits the records in a new batch.',
+    connector:
+      'Asks on for a grace (404 and 410 may pass), then submits the records in a new batch. At once when the batch is of another type than its job: the id was given twice.',
     user: 'Log line at error, `jobs_failed_total{reason="batch_unknown"}`',
     options: ['review.missingGrace'],
     job: {

@@ -82,6 +82,12 @@ export class Tracker {
             'the service no longer knows this batch: submitting its records again',
           );
           return this.#fail(job, 'batch_unknown');
+        case 'foreign':
+          this.#shard.logger.error(
+            { job: job.record.id, batch: job.record.remoteId },
+            'the service gave this batch the id of another one: submitting its records again',
+          );
+          return this.#fail(job, 'batch_unknown');
         case 'waiting_for_upload':
           // Storage events reach the service late. This very answer is the last look after the grace.
           if (nowMs - this.#shard.status(job).graceFromMs < review.uploadGraceMs) continue;
@@ -111,7 +117,7 @@ export class Tracker {
     try {
       const status = await this.#shard.permitted('polls', async () => {
         signal.throwIfAborted();
-        return this.#shard.saysWhy('service_unavailable', context.kind.status(job.record.remoteId, signal));
+        return this.#shard.saysWhy('service_unavailable', context.kind.status(job.record.remoteId, signal, job.record.type));
       });
       return { status };
     } catch (error) {

@@ -27,6 +27,8 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
 }
 
 const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
+/** Content types remembered. */
+const MAX_TYPES = 1000;
 /** Notices remembered, so that each is told once. */
 const MAX_NOTICES = 1000;
 
@@ -49,6 +51,8 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     lastRows: new LastRows(),
   };
 
+  const types = new EchoedTypes();
+
   return {
     name: 'review',
     decode: decoder,
@@ -63,9 +67,11 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.csv, signal });
     },
 
-    async status(remoteId, signal) {
+    async status(remoteId, signal, type) {
       try {
-        return remoteStatus(await service.getBatch(remoteId, { signal }));
+        const batch = await service.getBatch(remoteId, { signal });
+        if (types.isAnother(type, batch.type)) return { state: 'foreign', rawState: batch.rawStatus };
+        return remoteStatus(batch);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
         return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
@@ -82,6 +88,22 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
 
     failure: renderer.failure,
   };
+}
+
+/**
+ * Whether a batch is of another content type than its job: then it is not ours, although the service gave us its id, and its
+ * results were judged by the rules of another type. A service that has other names for types is believed: what counts is only
+ * a type that it was heard to repeat as it was sent.
+ */
+class EchoedTypes {
+  readonly #echoed = new Set<string>();
+
+  isAnother(sent: string, told: string | undefined): boolean {
+    if (told === undefined) return false;
+    if (told !== sent) return this.#echoed.has(sent) || this.#echoed.has(told);
+    if (this.#echoed.size < MAX_TYPES) this.#echoed.add(told);
+    return false;
+  }
 }
 
 /** What a GET of a batch says (service-interface.md 2.1), in the engine's words. */

@@ -7,6 +7,8 @@ export interface CreatedBatch {
 }
 
 export interface BatchState {
+  /** The content type, if the answer tells it. */
+  readonly type: string | undefined;
   /** batch_status as the service spelled it. */
   readonly rawStatus: string;
   /** Presigned and secret (I6). Only there when the batch is finished. */

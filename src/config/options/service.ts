@@ -1,7 +1,7 @@
 import { group, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
-import { duration, integer, secret } from '../values.ts';
+import { duration, integer, secret, text } from '../values.ts';
 
 /** `service`: the Content Review Service and how to treat it. */
 export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
@@ -12,6 +12,12 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
       parse: parseBaseUrl,
     }),
     apiKey: secret({ help: 'Key of the service. A file is read again when it changes, without a restart.', read: readSecret }),
+    importPath: text({
+      help: 'Path, below baseUrl, at which the status of an import is asked for.',
+      allowed: 'a path that begins with / and contains {import_id}, without spaces, # or other braces',
+      fallback: '/v1/import/{import_id}',
+      check: (path) => (/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) && /^[\x21-\x7e]*$/.test(path) ? undefined : ''),
+    }),
     timeouts: group('Limits of one request; retries come on top.', {
       connect: duration({ help: 'Name lookup, TCP and TLS together.', fallback: '5s', min: '10ms', max: '5m' }),
       headers: duration({

@@ -25,21 +25,27 @@ export function sourceOptions() {
       fallback: 'dead-letter',
     }),
     mapping: group('Where the parts of an event are. Events are JSON objects.', {
-      content: jsonPath('The text or the URL to review.', 'content'),
+      content: jsonPath('Of a review: the text or the URL.', 'content'),
       type: value<{ readonly field: string } | { readonly constant: string }>({
-        help: 'The content type, which decides the batch: a path into the event, or the same for all events.',
+        help: 'The content type, which decides the batch, or the type of an imported record: a path into the event, or the same for all events.',
         allowed: '{field: PATH} or {constant: TYPE}',
         fallback: { field: 'type' },
         show: (type) => ('field' in type ? `{field: ${type.field}}` : `{constant: ${type.constant}}`),
         parse: parseType,
       }),
+      data: jsonPath('Of an import: the data of the record, an object.', 'data'),
       metadata: jsonPath('An object that comes back with the decision; an event may be without.', 'metadata'),
       expectedResult: jsonPath(
         'The result that the producer expects, for comparison; an event may be without.',
         'expected_result',
       ),
     }),
-    maxContent: bytes({ help: 'Largest content; a larger one becomes a dead letter.', fallback: '4MiB', min: '1B', max: '1GiB' }),
+    maxContent: bytes({
+      help: 'Largest content, or largest line of an import; a larger one becomes a dead letter.',
+      fallback: '4MiB',
+      min: '1B',
+      max: '1GiB',
+    }),
     maxSpan: integer({
       help: 'Distance in offsets between the oldest unsettled and the newest record of a partition at which its intake pauses.',
       fallback: 200_000,

@@ -26,6 +26,8 @@ export type RemoteState =
   | 'cancelled'
   /** The service does not know the id (404/410). */
   | 'missing'
+  /** The id is that of somebody else's job. */
+  | 'foreign'
   /** A state this version has never heard of: treated as pending, logged once. */
   | 'unknown';
 
@@ -83,8 +85,11 @@ export interface KindSteps {
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
-  /** @throws ServiceError (404 and 410 are answers, not errors: state `missing`) */
-  status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus>;
+  /**
+   * @param type the content type that the job was created with: a kind may see by it that the id is somebody else's
+   * @throws ServiceError (404 and 410 are answers, not errors: state `missing`)
+   */
+  status(remoteId: string, signal: AbortSignal, type: string): Promise<RemoteStatus>;
   /** The terminal record of an item that the service said nothing of: status ERROR with a code and a message. */
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
 }

@@ -15,8 +15,8 @@ const DOCUMENT = new URL('../../../docs/client.md', import.meta.url);
 /** The example below a heading, run in a process and a directory of its own. @returns what it printed */
 async function run(t: TestContext, heading: string, environment: Record<string, string>): Promise<string> {
   const section = (await readFile(DOCUMENT, 'utf8')).split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const example = /```ts\n(.*?)```/s.exec(section)?.[1];
-  assert.ok(example?.includes("'content-review-connector'"), `no example below "${heading}"`);
+  const example = /```ts\n(.*?)```/s.exec(section)?.[1] ?? '';
+  assert.ok(example.includes("'content-review-connector'"), `no example below "${heading}"`);
   const directory = await mkdtemp(path.join(tmpdir(), 'client-example-'));
   t.after(() => rm(directory, { recursive: true }));
   const file = path.join(directory, 'example.mts');

@@ -43,7 +43,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     encode: (items) => inner.encode(items),
     create: (type, signal) => inner.create(type, signal),
     upload: (job, body, signal) => inner.upload(job, body, signal),
-    status: (remoteId, signal) => inner.status(remoteId, signal),
+    status: (remoteId, signal, type) => inner.status(remoteId, signal, type),
     failure: (item, error, job) => inner.failure(item, error, job),
     async *outcomes(items, _status, job, signal) {
       let slice: ItemOutcome[] = [];

@@ -123,7 +123,7 @@ test('an import is created without a word, uploaded as JSON Lines and asked for 
   ];
   for (const [raw, state] of states) {
     rawStatus = raw;
-    assert.equal((await kind.status('i-1', SIGNAL)).state, state);
+    assert.equal((await kind.status('i-1', SIGNAL, 'import')).state, state);
   }
 });
 

@@ -214,8 +214,8 @@ test('a turn that is asked for after the shard was lost ends, and whatever step 
           },
         }),
         kind: changed(ports.kind, {
-          status: async (id, signal) => {
-            const status = await ports.kind.status(id, signal);
+          status: async (id, signal, type) => {
+            const status = await ports.kind.status(id, signal, type);
             if (id !== 'batch-1' && status.state === 'finished' && !lost) {
               lost = true;
               let step = Promise.resolve();

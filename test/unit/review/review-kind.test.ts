@@ -13,9 +13,9 @@ function batch(rawStatus: string, downloadUrl?: string, success?: number, error?
   return kindOf({
     getBatch: async (batchId) => {
       assert.equal(batchId, 'b-1');
-      return { rawStatus, downloadUrl, counts: { success, error } };
+      return { type: undefined, rawStatus, downloadUrl, counts: { success, error } };
     },
-  }).status('b-1', SIGNAL);
+  }).status('b-1', SIGNAL, 'post');
 }
 
 test('a batch is created with its type, and uploaded as text/csv to the address that came back', async () => {
@@ -71,9 +71,30 @@ test('a batch that the service does not know is missing, and any other failure i
       getBatch: async () => {
         throw new ServiceError(failure, 'no', { operation: 'get_batch', status });
       },
-    }).status('b-1', SIGNAL);
+    }).status('b-1', SIGNAL, 'post');
   assert.deepEqual(await failing('not_found', 410), { state: 'missing', rawState: 'HTTP 410' });
   await assert.rejects(failing('unavailable', 503), ServiceError);
+});
+
+test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
+  let type: string | undefined;
+  const kind = kindOf({
+    getBatch: async () => ({
+      type,
+      rawStatus: 'PENDING',
+      downloadUrl: undefined,
+      counts: { success: undefined, error: undefined },
+    }),
+  });
+  const asked = async (sent: string, told: string | undefined) => {
+    type = told;
+    return (await kind.status('b-1', SIGNAL, sent)).state;
+  };
+  // A service with names of its own.
+  assert.deepEqual([await asked('post', 'POST-V2'), await asked('post', undefined)], ['pending', 'pending']);
+  assert.equal(await asked('post', 'post'), 'pending');
+  assert.deepEqual([await asked('post', 'comment'), await asked('comment', 'post')], ['foreign', 'foreign']);
+  assert.deepEqual([await asked('comment', 'c-2'), await asked('post', undefined)], ['pending', 'pending']);
 });
 
 test('results without an address are a protocol error', async () => {

@@ -1,0 +1,37 @@
+/** Which kind a pipeline is, from its configuration: the only place that knows them all. */
+import type { PipelineConfig } from '../config/schema.ts';
+import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import { importKind } from '../import/index.ts';
+import { reviewKind } from '../review/index.ts';
+import type { ContentReviewClient } from '../service/client.ts';
+
+export function kindOf(pipeline: PipelineConfig, service: ContentReviewClient, logger: Logger): PipelineKind {
+  const { source, output } = pipeline;
+  const { mapping } = source;
+  const common = {
+    topic: source.topic,
+    type: mapping.type,
+    ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
+    headers: output.headers,
+    nullValues: source.nullValues,
+  };
+  switch (pipeline.kind) {
+    case 'review':
+      return reviewKind(
+        {
+          ...common,
+          content: mapping.content,
+          metadata: mapping.metadata,
+          expected: mapping.expectedResult,
+          maxContentBytes: source.maxContentBytes,
+          referenceColumn: pipeline.batch.referenceColumn,
+          includeContent: output.includeContent,
+          onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),
+        },
+        service,
+      );
+    case 'import':
+      return importKind({ ...common, data: mapping.data, maxLineBytes: source.maxContentBytes }, service);
+  }
+}
