@@ -1,0 +1,54 @@
+/** The worked example of docs/adding-a-kind.md, compiled as it stands and run by the engine. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { SourceKind } from '../../../src/core/ports/pipeline-kind.ts';
+import { World } from '../../support/engine/world.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const FILE = path.join(temporaryDirectory(), 'confirm.ts');
+
+test('the example compiles, and the engine settles each record with it once', async () => {
+  const page = await readFile(`${ROOT}docs/adding-a-kind.md`, 'utf8');
+  const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? '';
+  assert.match(example, /confirmKind/);
+  await writeFile(FILE, example.replaceAll("'../src/", `'${ROOT}src/`));
+  const flags = ['--noEmit', '--ignoreConfig', '--strict', '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes'];
+  const node = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--types',
+    'node',
+    '--allowImportingTsExtensions',
+    '--skipLibCheck',
+  ];
+  await promisify(execFile)(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, ...flags, ...node, FILE], { cwd: ROOT });
+
+  const { confirmKind } = (await import(FILE)) as {
+    confirmKind: (topic: string, newId: () => string, confirm: (text: string) => Promise<boolean>) => SourceKind;
+  };
+  let ids = 0;
+  const kind = confirmKind(
+    'content',
+    () => `id-${++ids}`,
+    async (text) => text.startsWith('yes'),
+  );
+  const world = new World({ partitions: 2, wrap: (ports) => ({ ...ports, kind }) });
+  world.start();
+  for (const [n, text] of ['yes 1', 'no 2', 'yes 3', 'no 4', 'no 5'].entries()) world.put(n % 2, text);
+  const decided = () => world.published('decisions').map(({ value }) => JSON.parse(String(value)));
+  await world.clock.runUntil(() => decided().length === 5, 60_000);
+  assert.deepEqual(
+    decided()
+      .map(({ id, confirmed }) => `${id} ${confirmed}`)
+      .sort(),
+    ['content-0-0 true', 'content-0-1 true', 'content-0-2 false', 'content-1-0 false', 'content-1-1 false'],
+  );
+});
