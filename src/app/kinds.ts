@@ -3,8 +3,10 @@ import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { importKind } from '../import/index.ts';
+import { lookupKind } from '../lookup/index.ts';
 import { reviewKind } from '../review/index.ts';
 import type { ContentReviewClient } from '../service/client.ts';
+import { systemRandom } from './system.ts';
 
 export function kindOf(pipeline: PipelineConfig, service: ContentReviewClient, logger: Logger): PipelineKind {
   const { source, output } = pipeline;
@@ -33,5 +35,21 @@ export function kindOf(pipeline: PipelineConfig, service: ContentReviewClient, l
       );
     case 'import':
       return importKind({ ...common, data: mapping.data, maxLineBytes: source.maxContentBytes }, service);
+    case 'lookup':
+      return lookupKind(
+        {
+          ...common,
+          decisionId: mapping.decisionId,
+          missingGraceMs: pipeline.review.missingGraceMs,
+          onFailure: pipeline.review.onFailure,
+          newId: () => systemRandom.id(),
+          onNotice: (status) =>
+            logger.warn(
+              { status: status.slice(0, 80) },
+              'a decision has a status that this version does not know: treated as pending',
+            ),
+        },
+        service,
+      );
   }
 }

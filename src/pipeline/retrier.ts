@@ -133,7 +133,7 @@ export class Retrier {
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
     const { context, chunk } = this.#shard;
-    const { id, remoteId, type, attempt } = job.record;
+    const { id, remoteId, type, attempt, createdMs } = job.record;
     const error = { code: failure, message: jobRule(failure).message };
     const { output, deadLetters } = context.options;
     const tooLarge = items.filter((item) => chunk.isOversized(item));
@@ -142,7 +142,14 @@ export class Retrier {
       (item) => ({
         partition: item.partition,
         offset: item.offset,
-        record: context.kind.failure(item, error, { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() }),
+        record: context.kind.failure(item, error, {
+          jobId: id,
+          remoteId,
+          type,
+          attempt,
+          createdMs,
+          decidedAtMs: context.clock.now(),
+        }),
       }),
       async (decisions) => {
         await this.#shard.settle(job, output.topic, decisions);

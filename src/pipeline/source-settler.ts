@@ -7,14 +7,15 @@ import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
+import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { readAgain } from './source-log.ts';
 
-/** A record that cannot be asked about: gone, or not what it was when it was taken. */
-interface Unread extends SourceCoordinate {
+/** A record that becomes a dead letter: gone, not what it was when it was taken, or given up by the kind. */
+interface Letter extends SourceCoordinate {
   readonly record: SourceRecord | undefined;
   readonly poison: Poison;
 }
@@ -67,7 +68,7 @@ export class SourceSettler {
     for (const piece of pieces(job.left, most)) {
       const release = await this.#shard.saysWhy('work_memory', budget.rewind(each * piece.size, signal));
       try {
-        const { items, unread } = await this.#read(job, piece);
+        const { items, records, unread } = await this.#read(job, piece);
         const about = this.#contextOf(job);
         await this.#settleUnread(job, status, unread, about);
         const asked = this.#shard.context.waits.each(
@@ -77,7 +78,7 @@ export class SourceSettler {
         );
         for await (const outcomes of asked) {
           signal.throwIfAborted();
-          await this.#publish(job, outcomes);
+          await this.#publish(job, outcomes, records);
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -90,29 +91,45 @@ export class SourceSettler {
     return undefined;
   }
 
-  async #read(job: LiveJob, piece: CoordinateSet): Promise<{ items: ContentItem[]; unread: Unread[] }> {
+  async #read(
+    job: LiveJob,
+    piece: CoordinateSet,
+  ): Promise<{ items: ContentItem[]; records: Map<string, SourceRecord>; unread: Letter[] }> {
+    const found = new Map<string, SourceRecord>();
     const items: ContentItem[] = [];
-    const unread: Unread[] = [];
+    const unread: Letter[] = [];
     const missing = piece.clone();
     await readAgain(this.#shard, piece, (records) => {
       for (const record of records) {
         const { partition, offset } = record;
         missing.delete(partition, offset);
         const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
-        if ('item' in decoded) items.push(decoded.item);
-        else {
+        if ('item' in decoded) {
+          items.push(decoded.item);
+          found.set(placeOf(record), record);
+        } else {
           const skipped: Poison = { reason: 'source_unavailable', message: 'configuration skips this record now' };
           unread.push({ partition, offset, record, poison: 'poison' in decoded ? decoded.poison : skipped });
         }
       }
     });
     for (const at of missing) unread.push({ ...at, record: undefined, poison: GONE });
-    return { items, unread };
+    return { items, records: found, unread };
   }
 
-  async #publish(job: LiveJob, outcomes: readonly ItemOutcome[]): Promise<void> {
+  /** @param records those that were read, for dead letters */
+  async #publish(job: LiveJob, outcomes: readonly ItemOutcome[], records: ReadonlyMap<string, SourceRecord>): Promise<void> {
     const { context, chunk, labels } = this.#shard;
-    const fitting = outcomes.filter((one) => job.left.has(one.partition, one.offset) && !chunk.isOversized(one));
+    const fitting: (TerminalRecord & { readonly status: 'success' | 'error' })[] = [];
+    const refused: SourceCoordinate[] = [];
+    const letters: Letter[] = [];
+    for (const one of outcomes) {
+      const { partition, offset } = one;
+      if (!job.left.has(partition, offset)) continue;
+      if ('poison' in one) letters.push({ partition, offset, record: records.get(placeOf(one)), poison: one.poison });
+      else if (chunk.isOversized(one)) refused.push({ partition, offset });
+      else fitting.push(one);
+    }
     await chunk.inChunks(
       fitting,
       (one) => one,
@@ -125,46 +142,38 @@ export class SourceSettler {
         context.metrics.observe('event_to_decision_seconds', labels, sinceMs / 1000);
       },
     );
-    const refused = outcomes.filter((one) => chunk.isOversized(one));
     await chunk.inChunks(
       refused,
-      ({ partition, offset }) => ({
-        partition,
-        offset,
-        record: this.#shard.tooLargeDecision(job, { partition, offset }, 'settle'),
-      }),
-      async (letters) => {
-        await this.#shard.settle(job, context.options.deadLetters.topic, letters);
-        context.ledger.deadLettered('too_large', letters.length);
+      (at) => ({ ...at, record: this.#shard.tooLargeDecision(job, at, 'settle') }),
+      async (some) => {
+        await this.#shard.settle(job, context.options.deadLetters.topic, some);
+        context.ledger.deadLettered('too_large', some.length);
       },
     );
+    await this.#deadLetter(job, letters);
   }
 
-  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Unread[], about: JobContext): Promise<void> {
-    if (unread.length === 0) return;
+  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Letter[], about: JobContext): Promise<void> {
+    const outcomes = unread.map(({ partition, offset, poison }): ItemOutcome => {
+      const at = { partition, offset };
+      return this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about) ?? { ...at, poison };
+    });
+    const records = unread.flatMap((one) => (one.record === undefined ? [] : [[placeOf(one), one.record] as const]));
+    await this.#publish(job, outcomes, new Map(records));
+  }
+
+  async #deadLetter(job: LiveJob, letters: readonly Letter[]): Promise<void> {
     const { context, chunk } = this.#shard;
-    const known: ItemOutcome[] = [];
-    const letters: Unread[] = [];
-    for (const one of unread) {
-      const outcome = this.#kind.outcomeOf({ ...one, replay: job.replayOf(one.partition) }, status, about);
-      if (outcome === undefined) letters.push(one);
-      else known.push(outcome);
-    }
-    await this.#publish(job, known);
+    const maxValueBytes = context.topics.maxDeadLetterBytes;
     await chunk.inChunks(
       letters,
       ({ partition, offset, record, poison }) => {
-        const { source } = context.options;
         const at = { partition, offset };
-        const replay = job.replayOf(partition);
-        const letter = {
-          topic: source.topic,
-          stage: 'settle' as const,
-          replay,
-          maxValueBytes: context.topics.maxDeadLetterBytes,
-        };
+        const { topic } = context.options.source;
+        const about = { topic, stage: 'settle' as const, replay: job.replayOf(partition), maxValueBytes };
+        // Key and headers alone may be more than the topic takes: then the coordinates must do.
         const whole = record !== undefined && !chunk.isOversized(at);
-        return { ...at, poison, record: whole ? deadLetter(record, poison, letter) : deadLetterOf(at, poison, letter) };
+        return { ...at, poison, record: whole ? deadLetter(record, poison, about) : deadLetterOf(at, poison, about) };
       },
       async (some) => {
         await this.#shard.settle(job, context.options.deadLetters.topic, some);
@@ -173,10 +182,12 @@ export class SourceSettler {
     );
   }
 
-  #contextOf({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
-    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
+  #contextOf({ record: { id, remoteId, type, attempt, createdMs } }: LiveJob): JobContext {
+    return { jobId: id, remoteId, type, attempt, createdMs, decidedAtMs: this.#shard.context.clock.now() };
   }
 }
+
+const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 /** Runs of a set's records, in order, of at most so many each. A copy: the set may shrink meanwhile. */
 function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {

@@ -12,8 +12,8 @@ export function pipelineOptions() {
       check: (name) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) ? undefined : ''),
     }),
     kind: choice({
-      help: 'What is done: review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts.',
-      of: ['review', 'import'],
+      help: 'What is done: review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup takes ids of decisions and publishes the decisions.',
+      of: ['review', 'import', 'lookup'],
       fallback: 'review',
     }),
     source: sourceOptions(),

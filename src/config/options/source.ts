@@ -34,6 +34,13 @@ export function sourceOptions() {
         parse: parseType,
       }),
       data: jsonPath('Of an import: the data of the record, an object.', 'data'),
+      decisionId: value<string | undefined>({
+        help: 'Of a lookup: where the id of the decision is.',
+        allowed: 'value (the whole value is the id), or {field: PATH} of a JSON event',
+        fallback: 'value',
+        show: (path) => (path === undefined ? 'value' : `{field: ${path}}`),
+        parse: parseDecisionId,
+      }),
       metadata: jsonPath('An object that comes back with the decision; an event may be without.', 'metadata'),
       expectedResult: jsonPath(
         'The result that the producer expects, for comparison; an event may be without.',
@@ -53,6 +60,16 @@ export function sourceOptions() {
       max: 2_000_000,
     }),
   });
+}
+
+function parseDecisionId(raw: unknown): string | undefined | Refusal {
+  if (raw === 'value') return undefined;
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
+  const [[key, path] = [], ...more] = Object.entries(raw);
+  if (key !== 'field' || more.length > 0) return new Refusal('exactly one field');
+  if (typeof path !== 'string' || path.trim() === '') return new Refusal('field is a text');
+  const objection = pathObjection(path);
+  return objection === undefined ? path : new Refusal(objection);
 }
 
 function parseType(raw: unknown): { readonly field: string } | { readonly constant: string } | Refusal {

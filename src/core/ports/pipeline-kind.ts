@@ -2,7 +2,7 @@
  * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
  * knowing which one it runs. A new kind is one folder that implements one of the two interfaces below.
  */
-import type { ContentItem, Decoded, OutgoingRecord, SourceCoordinate, SourceRecord } from '../record.ts';
+import type { ContentItem, Decoded, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
 
 /** A body ready to be uploaded. */
 export interface EncodedBody {
@@ -47,6 +47,8 @@ export interface JobContext {
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
+  /** Wall clock, ms since the epoch, when the job was created. */
+  readonly createdMs: number;
   /** Wall clock, ms since the epoch, when the decision is published. */
   readonly decidedAtMs: number;
 }
@@ -65,11 +67,9 @@ export interface MalformedRow {
   readonly malformed: string;
 }
 
-/** What became of one item of a job, when the service gives no result file. */
-export interface ItemOutcome extends SourceCoordinate {
-  readonly status: 'success' | 'error';
-  readonly record: OutgoingRecord;
-}
+/** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
+export type ItemOutcome = SourceCoordinate &
+  ({ readonly status: 'success' | 'error'; readonly record: OutgoingRecord } | { readonly poison: Poison });
 
 /** What all kinds do alike. */
 export interface KindSteps {

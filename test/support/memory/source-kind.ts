@@ -5,7 +5,7 @@ import type { ScriptedDecision } from './scripted-kind.ts';
 
 export interface SourceKindScript {
   /** What became of an item; undefined while nothing has. May throw a ServiceError. Default: success. */
-  readonly outcome?: (item: ContentItem) => 'success' | 'error' | undefined;
+  readonly outcome?: (item: ContentItem) => 'success' | 'error' | 'letter' | undefined;
   /** Whether something can be said about records that cannot be read. */
   readonly withoutRecord?: boolean;
   /** Outcomes given at a time. */
@@ -50,7 +50,9 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
       for (const item of items) {
         signal.throwIfAborted();
         const became = (script.outcome ?? (() => 'success' as const))(item);
-        if (became !== undefined) slice.push(outcome(item, became, job));
+        const { partition, offset } = item;
+        if (became === 'letter') slice.push({ partition, offset, poison: { reason: 'review_failed', message: 'given up' } });
+        else if (became !== undefined) slice.push(outcome(item, became, job));
         if (slice.length < (script.slice ?? 2)) continue;
         yield slice;
         slice = [];

@@ -196,6 +196,16 @@ htpp: {}
       /did you mean field\?/,
     ],
     [
+      'a decision id that is neither',
+      MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: id}'),
+      /decisionId: .*\{field: PATH\}/,
+    ],
+    [
+      'a decision id with a slip',
+      MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: {path: id}}'),
+      /exactly one field/,
+    ],
+    [
       'a path with an empty step',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {content: a..b}'),
       /it has an empty step/,

@@ -142,7 +142,8 @@ test('each record of a complete import gets a receipt with its key and headers, 
   for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, JOB, SIGNAL)) outcomes.push(...some);
   const without = kind.outcomeOf({ partition: 3, offset: 42, replay: 0 }, COMPLETE, JOB);
   assert.ok(without);
-  const receipts = [...outcomes, without].map(({ record: { value } }) => JSON.parse(String(value)));
+  const records = [...outcomes, without].map((one) => ('record' in one ? one.record : assert.fail(one.poison.message)));
+  const receipts = records.map(({ value }) => JSON.parse(String(value)));
   for (const receipt of receipts) check(receipt);
   assert.deepEqual(receipts[0], {
     id: 'records-3-41#2',
@@ -161,7 +162,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
     },
     decided_at: '2026-01-02T03:04:05.678Z',
   });
-  assert.deepEqual(outcomes[0]?.record.headers, { trace: 'abc', 'event-id': 'records-3-41#2' });
+  assert.deepEqual(records[0]?.headers, { trace: 'abc', 'event-id': 'records-3-41#2' });
   assert.deepEqual(receipts[1].source, { topic: 'records', partition: 3, offset: 42, key: null, timestamp: null });
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { sourceValue } from '../../support/memory/scripted-kind.ts';
 import { type SourceKindScript, sourceKind } from '../../support/memory/source-kind.ts';
 
 const MINUTE = 60_000;
@@ -39,6 +40,16 @@ test('each record of a finished job gets what the kind says of it, once', async 
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 error', '4 success', '5 success']);
+  balanced(world);
+});
+
+test('what the kind gives up becomes a dead letter as it came', async () => {
+  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'letter' : 'success') });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([said(world).length, letters(world)], [5, ['3 review_failed']]);
+  const [letter] = world.published('dead');
+  assert.equal(String(letter?.value), sourceValue({ type: 'a', content: 'event of a' }));
   balanced(world);
 });
 

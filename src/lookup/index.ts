@@ -1,0 +1,88 @@
+/** What a lookup is: decision ids in, the decisions behind them out, as soon as they are not pending (service-interface.md 2.6, 4.5). */
+import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { normaliseDecisionStatus } from '../service/contract.ts';
+import { createLookupDecoder, type LookupMapping } from './decode.ts';
+import { createFoundRenderer } from './found.ts';
+import type { LookupService } from './lookup-service.ts';
+
+export interface LookupOptions extends LookupMapping {
+  /** The source topic, part of every record that is published. */
+  readonly topic: string;
+  /** How long the service may not know an id, from the time it was first asked for, ms. */
+  readonly missingGraceMs: number;
+  /** What becomes of an id that the service does not know, or refuses. */
+  readonly onFailure: 'error' | 'dead-letter';
+  /** Ids for jobs that the service knows nothing of: unlike any other, also of other processes. */
+  readonly newId: () => string;
+  /** Told once for each status that this version does not know: such a decision is taken for pending. */
+  readonly onNotice?: (status: string) => void;
+}
+
+/** Lookups that one job has under way; the client bounds those of all. */
+const AT_ONCE = 16;
+const MAX_NOTICES = 100;
+
+/** The pipeline kind of lookups. @throws RangeError on a path that cannot work. */
+export function lookupKind(options: LookupOptions, service: LookupService): SourceKind {
+  const render = createFoundRenderer(options.topic);
+  const told = new Set<string>();
+
+  function isPending(rawStatus: string): boolean {
+    const status = normaliseDecisionStatus(rawStatus.trim().toUpperCase());
+    if (status === undefined && !told.has(rawStatus) && told.size < MAX_NOTICES) {
+      told.add(rawStatus);
+      options.onNotice?.(rawStatus);
+    }
+    return status === undefined || status === 'PENDING';
+  }
+
+  /** @returns undefined while it is pending. @throws ServiceError */
+  async function lookUp(item: ContentItem, job: JobContext, signal: AbortSignal): Promise<ItemOutcome | undefined> {
+    const { partition, offset } = item;
+    try {
+      const decision = await service.getDecision(item.content, { signal });
+      if (isPending(decision.rawStatus)) return undefined;
+      const failed = normaliseDecisionStatus(decision.rawStatus.trim().toUpperCase()) === 'ERROR';
+      const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job);
+      return { partition, offset, status: failed ? 'error' : 'success', record };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const refused = error.failure === 'rejected';
+      if (error.failure !== 'not_found' && !refused) throw error;
+      if (!refused && job.decidedAtMs - job.createdMs < options.missingGraceMs) return undefined;
+      const why = refused ? REFUSED : UNKNOWN;
+      if (options.onFailure === 'error') return { partition, offset, status: 'error', record: render(item, undefined, why, job) };
+      return { partition, offset, poison: { reason: 'review_failed', message: `${why.message} (${why.code})` } };
+    }
+  }
+
+  return {
+    name: 'lookup',
+    decode: createLookupDecoder(options),
+    encode: async (items) => ({ body: Buffer.alloc(0), rows: items.length }),
+    // There is nothing to create: the job is the ids, which the source topic has.
+    create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),
+    upload: async () => {},
+    status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
+
+    async *outcomes(items, _status, job, signal) {
+      for (let from = 0; from < items.length; from += AT_ONCE) {
+        signal.throwIfAborted();
+        const asked = await Promise.allSettled(items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal)));
+        yield asked.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
+        const failed = asked.find((one) => one.status === 'rejected');
+        if (failed !== undefined) throw failed.reason;
+      }
+    },
+
+    // Without the record nobody knows which decision was asked for.
+    outcomeOf: () => undefined,
+    failure: (item, error, job) => render(item, undefined, error, job),
+  };
+}
+
+const REVIEW_FAILED = { code: 'review_failed', message: 'The service reports an error for this decision.' };
+const UNKNOWN = { code: 'decision_unknown', message: 'The service does not know a decision of this id.' };
+const REFUSED = { code: 'decision_refused', message: 'The service refuses to look this id up.' };

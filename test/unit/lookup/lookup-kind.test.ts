@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ItemOutcome, JobContext, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../../../src/core/record.ts';
+import { ServiceError, type ServiceFailure } from '../../../src/core/service-error.ts';
+import { type LookupOptions, lookupKind } from '../../../src/lookup/index.ts';
+import type { LookedUpDecision } from '../../../src/lookup/lookup-service.ts';
+import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
+
+const FINISHED: RemoteStatus = { state: 'finished', rawState: 'FINISHED' };
+const DECISION: LookedUpDecision = {
+  rawStatus: 'SUCCESS',
+  metadataJson: '{"post":12345678901234567890}',
+  result: 'approved',
+  labels: [{ name: 'spam', applied: false, explanation: 'no sign' }],
+};
+
+type Answer = Partial<LookedUpDecision> | ServiceFailure;
+
+function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOptions> = {}) {
+  let ids = 0;
+  const options: LookupOptions = {
+    topic: 'lookups',
+    decisionId: undefined,
+    headers: [],
+    nullValues: 'dead-letter',
+    missingGraceMs: 1_000,
+    onFailure: 'error',
+    newId: () => `id-${++ids}`,
+    ...over,
+  };
+  return lookupKind(options, {
+    getDecision: async (id) => {
+      const answer = answers[id] ?? assert.fail(`${id} was not scripted`);
+      if (typeof answer === 'string') throw new ServiceError(answer, 'scripted', { operation: 'get_decision' });
+      return { ...DECISION, ...answer };
+    },
+  });
+}
+
+function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
+  const result = kindOf({}, over).decode(sourceRecord(value), 0);
+  return 'poison' in result ? result.poison.reason : 'skip' in result ? result.skip : result.item.content;
+}
+
+const itemOf = (id: string, offset: number): ContentItem => contentItem({ content: id, offset, type: 'lookup' });
+
+/** What became of these ids, by offset, and what ended it early. */
+async function outcomesOf(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}, job: JobContext = JOB) {
+  const items = Object.keys(answers).map(itemOf);
+  const outcomes: ItemOutcome[] = [];
+  let error: unknown;
+  try {
+    for await (const some of kindOf(answers, over).outcomes(items, FINISHED, job, SIGNAL)) outcomes.push(...some);
+  } catch (reason) {
+    error = reason;
+  }
+  const values = outcomes.map((one) => ('record' in one ? JSON.parse(String(one.record.value)) : one.poison));
+  return { offsets: outcomes.map(({ offset }) => offset), values, outcomes, error };
+}
+
+async function validator() {
+  const schema = JSON.parse(
+    await readFile(new URL('../../../contracts/looked-up-decision.schema.json', import.meta.url), 'utf8'),
+  );
+  const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictTypes: false, strictRequired: false });
+  const validate = ajv.compile(schema);
+  return (value: unknown) => assert.ok(validate(value), ajv.errorsText(validate.errors));
+}
+
+test('an id is the whole value, or a field of the event', () => {
+  assert.deepEqual([decoded(' d-1\n'), decoded('a/b?c')], ['d-1', 'a/b?c']);
+  assert.equal(decoded({ ref: { id: 'd-2' } }, { decisionId: 'ref.id' }), 'd-2');
+});
+
+test('what can be no id is a dead letter that says why, and shows nothing of it', () => {
+  const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) => decoded(value));
+  assert.deepEqual(plain, ['null_value', 'no_content', 'empty_content', 'no_content', 'no_content', 'too_large']);
+  const field = { decisionId: 'id' };
+  assert.deepEqual(
+    ['no json', [1], {}, { id: 7 }, { id: '' }].map((value) => decoded(value, field)),
+    ['not_json', 'not_an_object', 'no_content', 'no_content', 'empty_content'],
+  );
+  assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
+  const result = kindOf({}, field).decode(sourceRecord({ id: ['SECRET'] }), 0);
+  assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
+});
+
+test('a job needs nothing of the service, and has an id of its own', async () => {
+  const kind = kindOf();
+  const created = [await kind.create('lookup', SIGNAL), await kind.create('lookup', SIGNAL)];
+  assert.deepEqual(
+    created.map(({ remoteId }) => remoteId),
+    ['id-1', 'id-2'],
+  );
+  assert.deepEqual(await kind.encode([contentItem()]), { body: Buffer.alloc(0), rows: 1 });
+  assert.equal((await kind.status('id-1', SIGNAL, 'lookup')).state, 'finished');
+});
+
+test('decisions that are made are published with all that the service says; those that are pending are left out', async () => {
+  const { offsets, values, outcomes } = await outcomesOf({
+    a: {},
+    b: { rawStatus: 'PENDING', result: null, labels: null },
+    c: { rawStatus: 'ERROR', result: null, labels: null },
+    d: { rawStatus: 'RESTING' },
+  });
+  assert.deepEqual(offsets, [0, 2]);
+  const check = await validator();
+  for (const value of values) check(value);
+  const { source, ...found } = values[0];
+  assert.deepEqual(found, {
+    id: 'lookups-3-0',
+    status: 'SUCCESS',
+    decision_id: 'a',
+    decision_status: 'SUCCESS',
+    result: 'approved',
+    labels: [{ name: 'spam', applied: false, explanation: 'no sign' }],
+    metadata: JSON.parse(DECISION.metadataJson),
+    error: null,
+    decided_at: '2026-01-02T03:04:05.678Z',
+  });
+  assert.equal(source.topic, 'lookups');
+  const [first] = outcomes;
+  assert.ok(first !== undefined && 'record' in first && String(first.record.value).includes('"post":12345678901234567890'));
+  assert.deepEqual([values[1].status, values[1].error.code, values[1].labels], ['ERROR', 'review_failed', []]);
+});
+
+test('a status never heard of is told once and taken for pending', async () => {
+  const notices: string[] = [];
+  await outcomesOf({ a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } }, { onNotice: (status) => notices.push(status) });
+  assert.deepEqual(notices, ['RESTING']);
+});
+
+test('an id that the service does not know is waited for, and then ends as the policy says', async () => {
+  const young = { ...JOB, createdMs: JOB.decidedAtMs - 999 };
+  const old = { ...JOB, createdMs: JOB.decidedAtMs - 1_000 };
+  assert.deepEqual((await outcomesOf({ a: 'not_found', b: {} }, {}, young)).offsets, [1]);
+  const ended = await outcomesOf({ a: 'not_found', b: 'rejected' }, {}, old);
+  const check = await validator();
+  for (const value of ended.values) check(value);
+  assert.deepEqual(
+    ended.values.map(({ status, error }) => [status, error.code]),
+    [
+      ['ERROR', 'decision_unknown'],
+      ['ERROR', 'decision_refused'],
+    ],
+  );
+  const letters = await outcomesOf({ a: 'not_found', b: 'rejected' }, { onFailure: 'dead-letter' }, old);
+  assert.deepEqual(
+    letters.values.map(({ reason }) => reason),
+    ['review_failed', 'review_failed'],
+  );
+});
+
+test('a service that cannot answer ends the round; what was found before counts', async () => {
+  const answers = Object.fromEntries(
+    Array.from({ length: 40 }, (_, n): [string, Answer] => [`d${n}`, n === 20 ? 'unavailable' : {}]),
+  );
+  const { offsets, error } = await outcomesOf(answers);
+  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
+  assert.deepEqual(
+    offsets,
+    Array.from({ length: 32 }, (_, n) => n).filter((n) => n !== 20),
+  );
+});
+
+test('what could not be looked up gets a record with status ERROR', async () => {
+  const value = JSON.parse(String(kindOf().failure(itemOf('a', 0), { code: 'review_timeout', message: 'too long' }, JOB).value));
+  (await validator())(value);
+  assert.deepEqual([value.status, value.decision_id, value.error.code], ['ERROR', 'a', 'review_timeout']);
+});
+
+test('the published example fits the published schema', async () => {
+  const example = await readFile(new URL('../../../contracts/examples/looked-up-decision.json', import.meta.url), 'utf8');
+  (await validator())(JSON.parse(example));
+});
