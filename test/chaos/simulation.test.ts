@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { playAll } from '../support/engine/simulation/pool.ts';
 
-const HISTORIES = 5_000;
+const HISTORIES = 4_000;
 /** Apart from the seeds of the property tests. */
 const FROM = 100_001;
 
