@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { runChaos } from '../../dev/chaos/chaos.ts';
 import { reportText } from '../../dev/chaos/report.ts';
 
-const RUN = { minutes: 1.5, rate: 60 };
+const RUN = { minutes: 1, rate: 60 };
 
 export interface Setup {
   readonly seed: number;
