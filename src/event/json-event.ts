@@ -1,7 +1,7 @@
 /** The value of a source record as a JSON object, and what is wrong with it otherwise. Messages never show what it holds (I6). */
 import { isUtf8 } from 'node:buffer';
+import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
 import type { Poison, PoisonReason } from '../core/record.ts';
-import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from './exact-json.ts';
 import { type Path, valueAt } from './path.ts';
 
 export type ParsedEvent =

@@ -71,24 +71,38 @@ export class SourceSettler {
         const { items, records, unread } = await this.#read(job, piece);
         const about = this.#contextOf(job);
         await this.#settleUnread(job, status, unread, about);
-        const asked = this.#shard.context.waits.each(
-          'service_unavailable',
-          this.#shard.who,
-          this.#kind.outcomes(items, status, about, signal),
-        );
-        for await (const outcomes of asked) {
-          signal.throwIfAborted();
-          await this.#publish(job, outcomes, records);
-        }
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof ServiceError)) throw error;
-        return error;
+        const cut = await this.#ask(job, records, this.#kind.outcomes(items, status, about, signal));
+        if (cut !== undefined) return cut;
       } finally {
         release();
       }
     }
     return undefined;
+  }
+
+  /** Publishes what became of the items, a chunk at a time. @returns why it ended early */
+  async #ask(
+    job: LiveJob,
+    records: ReadonlyMap<string, SourceRecord>,
+    outcomes: AsyncIterable<readonly ItemOutcome[]>,
+  ): Promise<ServiceError | undefined> {
+    const { context, signal, chunk, who } = this.#shard;
+    const collected: ItemOutcome[] = [];
+    let cut: ServiceError | undefined;
+    try {
+      for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
+        signal.throwIfAborted();
+        collected.push(...some);
+        if (chunk.isFull(collected.length, 0)) await this.#publish(job, collected.splice(0), records);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      cut = error;
+    }
+    // Also after a cut: what was said before counts.
+    await this.#publish(job, collected, records);
+    return cut;
   }
 
   async #read(

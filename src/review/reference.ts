@@ -10,8 +10,8 @@
  *   `x` the expected result where a cell cannot hold it, `m` metadata where a cell cannot, as [key, JSON text] pairs.
  */
 import { isUtf8 } from 'node:buffer';
+import { isJsonText } from '../core/exact-json.ts';
 import type { ContentItem, RecordHeaders } from '../core/record.ts';
-import { isJsonText } from '../event/exact-json.ts';
 
 export interface Reference {
   readonly partition: number;

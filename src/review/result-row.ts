@@ -1,7 +1,8 @@
 /** Rows of a result file become terminal records, or a reason why they name nothing (DESIGN 3 settle). */
+
+import { isJsonText } from '../core/exact-json.ts';
 import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
-import { isJsonText } from '../event/exact-json.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
 import { createLabelReader, type Labels } from './labels.ts';
 import { parseShape } from './metadata-shape.ts';

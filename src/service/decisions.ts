@@ -1,4 +1,5 @@
 /** The decision resource: service-interface.md 2.6 and 4.5. */
+import { parseKeepingDigits } from '../core/exact-json.ts';
 import type { Api } from './api.ts';
 import { type DecisionStatus, normaliseDecisionStatus, PATHS } from './contract.ts';
 import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredText } from './fields.ts';
@@ -88,17 +89,4 @@ function labelsOf(value: unknown): readonly LabelView[] | null {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The part of ECMAScript's "JSON.parse source text access" that TypeScript's libraries do not declare yet. */
-interface SourceTextJson {
-  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
-  rawJSON(text: string): object;
-}
-
-function parseKeepingDigits(text: string): unknown {
-  const json = JSON as unknown as SourceTextJson;
-  return json.parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? json.rawJSON(source) : value,
-  );
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { mayLoseDigits } from '../../../src/core/exact-json.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
-import { mayLoseDigits } from '../../../src/event/exact-json.ts';
 import { ColumnNames, foldName, isResultFileColumn, keyOfHeader } from '../../../src/review/column-names.ts';
 import { readLabels } from '../../../src/review/labels.ts';
 import { parseShape, shapeEntry } from '../../../src/review/metadata-shape.ts';
