@@ -86,8 +86,6 @@ class Pass {
   #chunkBytes = 0;
   /** Rows whose decisions Kafka does not take. */
   #refused: SourceCoordinate[] = [];
-  /** One for all rows of a chunk: renderers keep what they made from it. */
-  #context: JobContext | undefined;
   #rows = 0;
 
   constructor(shard: ShardRuntime, kind: ResultFileKind, job: LiveJob, status: RemoteStatus, download: number) {
@@ -104,7 +102,11 @@ class Pass {
     const startedMs = context.clock.now();
     let cut: ServiceError | undefined;
     try {
-      for await (const rows of context.waits.each('download', this.#shard.who, this.#kind.results(this.#status, signal))) {
+      for await (const rows of context.waits.each(
+        'download',
+        this.#shard.who,
+        this.#kind.results(this.#status, () => this.#context(), signal),
+      )) {
         signal.throwIfAborted();
         for (const row of rows) {
           this.#rows++;
@@ -149,8 +151,7 @@ class Pass {
       this.#refused.push({ partition, offset });
       return;
     }
-    this.#context ??= this.#newContext();
-    this.#chunk.push({ partition, offset, status: row.status, record: row.render(this.#context) });
+    this.#chunk.push({ partition, offset, status: row.status, record: row.record });
     this.#chunkBytes += row.bytes;
   }
 
@@ -159,7 +160,6 @@ class Pass {
     const chunk = this.#chunk;
     this.#chunk = [];
     this.#chunkBytes = 0;
-    this.#context = undefined;
     if (chunk.length === 0) return;
     await this.#shard.settle(this.#job, context.options.output.topic, chunk);
     let errors = 0;
@@ -212,7 +212,7 @@ class Pass {
     this.#shard.context.metrics.count('result_anomalies_total', { ...this.#shard.labels, kind }, count);
   }
 
-  #newContext(): JobContext {
+  #context(): JobContext {
     const { id, remoteId, type, attempt, createdMs } = this.#job.record;
     return { jobId: id, remoteId, type, attempt, createdMs, decidedAtMs: this.#shard.context.clock.now() };
   }

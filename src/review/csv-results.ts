@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'csv-parse';
-import type { MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
 import type { LastRows } from './last-row.ts';
@@ -18,6 +18,8 @@ export interface ResultFileOptions extends WantedColumns {
   readonly onNotice: (notice: ResultNotice) => void;
   /** Shared by all downloads of a pipeline. */
   readonly lastRows: LastRows;
+  /** Asked for each slice. */
+  readonly job: () => JobContext;
   /** Rows that the service says it wrote; undefined when it does not say. */
   readonly expectedRows?: number | undefined;
 }
@@ -44,13 +46,14 @@ export async function* readResults(
 
   const takeRows = (): (ResultRow | MalformedRow)[] => {
     const rows: (ResultRow | MalformedRow)[] = [];
+    const job = options.job();
     for (const record of records) {
       if (reader === undefined) {
         const header = readResultHeader(record, options);
         referenceColumn = header.reference;
         reader = new ResultRowReader(header, record, options.renderer, options.onNotice);
       } else {
-        rows.push(reader.read(record));
+        rows.push(reader.read(record, job));
       }
     }
     taken += rows.length;

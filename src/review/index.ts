@@ -78,12 +78,12 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    async *results(status, signal) {
+    async *results(status, job, signal) {
       if (status.resultUrl === undefined) {
         throw new ServiceError('protocol', 'the batch has no download address', { operation: 'download' });
       }
       const { expectedRows } = status;
-      yield* readResults(await service.download(status.resultUrl, { signal }), { ...files, expectedRows });
+      yield* readResults(await service.download(status.resultUrl, { signal }), { ...files, job, expectedRows });
     },
 
     failure: renderer.failure,

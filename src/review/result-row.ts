@@ -56,8 +56,8 @@ export class ResultRowReader {
     this.#seen = new Uint8Array(header.width);
   }
 
-  /** Takes the cells over. */
-  read(cells: string[]): ResultRow | MalformedRow {
+  /** The row with its terminal record. */
+  read(cells: readonly string[], job: JobContext): ResultRow | MalformedRow {
     const header = this.#header;
     if (cells.length !== header.width) return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
     const reference = readReference(cellAt(cells, header.reference));
@@ -70,11 +70,11 @@ export class ResultRowReader {
       length += part.lead.length + cell.length;
       if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
     }
-    // Rows wait for their chunk, and decisions without content are small: thousands of contents would wait with them.
-    if (!this.#renderer.includeContent && header.content !== -1) cells[header.content] = '';
+    length += cellAt(cells, header.labels).length + cellAt(cells, header.reference).length;
+    if (this.#renderer.includeContent) length += cellAt(cells, header.content).length;
+    const { partition, offset } = reference;
     const status = this.#status(cells);
-    for (const index of [header.content, header.labels, header.reference]) length += cellAt(cells, index).length;
-    return new ReviewRow(this, reference, status, length, cells, parts);
+    return { partition, offset, status, bytes: length, record: this.#render(cells, status, reference, parts, job) };
   }
 
   /** To be called after the last row: which columns no row laid claim to. */
@@ -84,22 +84,26 @@ export class ResultRowReader {
     }
   }
 
-  /** The terminal record of a row that was read. */
-  render(row: ReviewRow, job: JobContext): OutgoingRecord {
-    const { cells, reference } = row;
+  #render(
+    cells: readonly string[],
+    status: ResultRow['status'],
+    reference: Reference,
+    parts: readonly MetadataPart[],
+    job: JobContext,
+  ): OutgoingRecord {
     const header = this.#header;
     const result = cellAt(cells, header.result);
     const expected = cellAt(cells, header.expected);
     const service = cellAt(cells, header.status).trim();
     const facts: DecisionFacts = {
-      status: row.status === 'success' ? 'SUCCESS' : 'ERROR',
+      status: status === 'success' ? 'SUCCESS' : 'ERROR',
       serviceStatus: statusOf(service) === undefined && service !== '' ? service : undefined,
       result: result === '' ? undefined : result,
       expected: reference.expected ?? (expected === '' ? undefined : expected),
       labels: this.#readLabels(cellAt(cells, header.labels)),
-      metadata: metadataJson(cells, row.parts, reference),
+      metadata: metadataJson(cells, parts, reference),
       content: header.content === -1 ? undefined : cellAt(cells, header.content),
-      error: row.status === 'error' ? REVIEW_FAILED : undefined,
+      error: status === 'error' ? REVIEW_FAILED : undefined,
     };
     return this.#renderer.render(reference, facts, job);
   }
@@ -138,40 +142,6 @@ export class ResultRowReader {
       parts.push({ index, lead: `${parts.length === 0 ? '' : ','}${JSON.stringify(key)}:`, json });
     }
     return parts;
-  }
-}
-
-/** A row that names a source record; rendered only when the engine still has a place for it. */
-export class ReviewRow implements ResultRow {
-  readonly partition: number;
-  readonly offset: number;
-  readonly #reader: ResultRowReader;
-  readonly reference: Reference;
-  readonly status: 'success' | 'error';
-  readonly bytes: number;
-  readonly cells: readonly string[];
-  readonly parts: readonly MetadataPart[];
-
-  constructor(
-    reader: ResultRowReader,
-    reference: Reference,
-    status: 'success' | 'error',
-    bytes: number,
-    cells: readonly string[],
-    parts: readonly MetadataPart[],
-  ) {
-    this.partition = reference.partition;
-    this.offset = reference.offset;
-    this.#reader = reader;
-    this.reference = reference;
-    this.status = status;
-    this.bytes = bytes;
-    this.cells = cells;
-    this.parts = parts;
-  }
-
-  render(job: JobContext): OutgoingRecord {
-    return this.#reader.render(this, job);
   }
 }
 

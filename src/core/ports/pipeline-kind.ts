@@ -56,10 +56,9 @@ export interface JobContext {
 /** One row of a result file that names a source record. */
 export interface ResultRow extends SourceCoordinate {
   readonly status: 'success' | 'error';
-  /** Bytes, roughly, of the rendered record: for chunk sizes. */
+  /** Bytes, roughly, of its terminal record: for chunk sizes. */
   readonly bytes: number;
-  /** Builds the terminal record; called at most once, only for rows that still have a place. */
-  render(job: JobContext): OutgoingRecord;
+  readonly record: OutgoingRecord;
 }
 
 /** A row that names nothing that could be a source record. */
@@ -96,8 +95,11 @@ export interface KindSteps {
 
 /** A kind whose finished jobs have a result file. */
 export interface ResultFileKind extends KindSteps {
-  /** Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV). */
-  results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
+  /**
+   * Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV).
+   * @param job asked for each slice: the time of the decision is in it
+   */
+  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
 }
 
 /**

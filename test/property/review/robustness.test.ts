@@ -7,7 +7,7 @@ import { ColumnNames, foldName, isResultFileColumn, keyOfHeader } from '../../..
 import { readLabels } from '../../../src/review/labels.ts';
 import { parseShape, shapeEntry } from '../../../src/review/metadata-shape.ts';
 import { readReference } from '../../../src/review/reference.ts';
-import { collectRows, JOB, kindWithFile, sourceRecord } from '../../unit/review/sample.ts';
+import { collectRows, kindWithFile, sourceRecord } from '../../unit/review/sample.ts';
 import { decimalOf } from './decimals.ts';
 import { hostileKey, hostileText, metadataText, numberLiteral } from './hostile.ts';
 
@@ -118,7 +118,7 @@ test('a damaged file gives rows, malformed rows or a protocol error, the same fo
       for (const given of [damaged, pieces]) {
         const { rows, error } = await collectRows(kindWithFile(given));
         if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
-        const rendered = rows.map((row) => ('malformed' in row ? row.malformed : String(row.render(JOB).value)));
+        const rendered = rows.map((row) => ('malformed' in row ? row.malformed : String(row.record.value)));
         for (const text of rendered) if (text.startsWith('{')) JSON.parse(text);
         outcomes.push({ rendered, error: error === undefined ? undefined : String(error) });
       }

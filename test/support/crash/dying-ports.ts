@@ -183,9 +183,9 @@ function dyingKind(inner: ResultFileKind, fate: Fate): ResultFileKind {
       await inner.upload(job, body, signal);
       fate.reached('upload:after');
     },
-    async *results(status, signal) {
+    async *results(status, job, signal) {
       let rows = 0;
-      for await (const slice of inner.results(status, signal)) {
+      for await (const slice of inner.results(status, job, signal)) {
         yield slice;
         rows += slice.length;
         if (rows > 0 && rows < (status.expectedRows ?? 0)) fate.reached('download:mid');

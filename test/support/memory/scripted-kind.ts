@@ -120,7 +120,11 @@ export class ScriptedKind implements ResultFileKind {
     });
   }
 
-  async *results(status: RemoteStatus, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]> {
+  async *results(
+    status: RemoteStatus,
+    job: () => JobContext,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly (ResultRow | MalformedRow)[]> {
     const remoteId = /^memory:\/\/results\/([^?]+)/.exec(status.resultUrl ?? '')?.[1];
     if (remoteId === undefined) throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
     let cut: Fault | undefined;
@@ -131,7 +135,7 @@ export class ScriptedKind implements ResultFileKind {
     const lines = whole.slice(0, cut?.afterRows ?? whole.length);
     for (let at = 0; at < lines.length; at += ROWS_PER_SLICE) {
       signal.throwIfAborted();
-      yield lines.slice(at, at + ROWS_PER_SLICE).map(toResultRow);
+      yield lines.slice(at, at + ROWS_PER_SLICE).map((line) => toResultRow(line, job()));
       await this.#turn(signal);
     }
     if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');
@@ -189,10 +193,10 @@ function errorOf(fault: Fault, operation: Operation): ServiceError {
   return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs: fault.retryAfterMs });
 }
 
-function toResultRow(line: ResultLine): ResultRow | MalformedRow {
+function toResultRow(line: ResultLine, job: JobContext): ResultRow | MalformedRow {
   if ('malformed' in line) return line;
   const { partition, offset, status } = line;
-  return { partition, offset, status, bytes: 100, render: (job) => decision(line, status, job) };
+  return { partition, offset, status, bytes: 100, record: decision(line, status, job) };
 }
 
 function decision(

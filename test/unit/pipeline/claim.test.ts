@@ -299,9 +299,9 @@ test('a shard that is lost again and again right after its claim is claimed more
     wrap: (ports, { clock }) => ({
       ...ports,
       kind: changed(withFiles(ports.kind), {
-        results: async function* (status, signal) {
+        results: async function* (status, job, signal) {
           await clock.sleep(3_000, signal);
-          yield* withFiles(ports.kind).results(status, signal);
+          yield* withFiles(ports.kind).results(status, job, signal);
         },
       }),
     }),

@@ -138,9 +138,9 @@ test('a result file that grows with each download is followed for as long as it 
     wrap: (ports) => ({
       ...ports,
       kind: changed(withFiles(ports.kind), {
-        results: async function* (status, signal) {
+        results: async function* (status, job, signal) {
           ready++;
-          for await (const rows of withFiles(ports.kind).results(status, signal)) yield rows.slice(0, ready);
+          for await (const rows of withFiles(ports.kind).results(status, job, signal)) yield rows.slice(0, ready);
         },
       }),
     }),

@@ -24,10 +24,10 @@ function sixRecords(settings: WorldSettings): World {
 const withResults = (offset: number) => (ports: PipelinePorts) => ({
   ...ports,
   kind: changed(withFiles(ports.kind), {
-    results: async function* (status, signal) {
-      for await (const rows of withFiles(ports.kind).results(status, signal)) {
+    results: async function* (status, job, signal) {
+      for await (const rows of withFiles(ports.kind).results(status, job, signal)) {
         yield rows.map((row) =>
-          'malformed' in row || row.offset !== offset ? row : { ...row, render: (job) => ({ ...row.render(job), value: HUGE }) },
+          'malformed' in row || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
         );
       }
     },

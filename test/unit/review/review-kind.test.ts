@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';
-import { collectRows, SIGNAL, scriptedService } from './sample.ts';
+import { collectRows, JOB, SIGNAL, scriptedService } from './sample.ts';
 
 function kindOf(over: Partial<ReviewService>) {
   return reviewKind({ topic: 'events' }, scriptedService(over));
@@ -98,7 +98,7 @@ test('a batch of another type than its job is foreign, once the service was hear
 });
 
 test('results without an address are a protocol error', async () => {
-  const rows = kindOf({}).results({ state: 'finished', rawState: 'SUCCESS' }, SIGNAL);
+  const rows = kindOf({}).results({ state: 'finished', rawState: 'SUCCESS' }, () => JOB, SIGNAL);
   await assert.rejects(async () => {
     for await (const _ of rows);
   }, ServiceError);

@@ -73,12 +73,16 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 export type Row = ResultRow | MalformedRow;
 
 /** Every row of a kind's results, and what ended them early. */
-export async function collectRows(kind: ResultFileKind, expectedRows?: number): Promise<{ rows: Row[]; error: unknown }> {
+export async function collectRows(
+  kind: ResultFileKind,
+  expectedRows?: number,
+  job = JOB,
+): Promise<{ rows: Row[]; error: unknown }> {
   const rows: Row[] = [];
   try {
     const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: 'https://storage.example/file' } as const;
     const status = expectedRows === undefined ? finished : { ...finished, expectedRows };
-    for await (const slice of kind.results(status, SIGNAL)) rows.push(...slice);
+    for await (const slice of kind.results(status, () => job, SIGNAL)) rows.push(...slice);
     return { rows, error: undefined };
   } catch (error) {
     return { rows, error };
@@ -87,9 +91,9 @@ export async function collectRows(kind: ResultFileKind, expectedRows?: number): 
 
 /** The decisions of a file in which every row is well-formed. */
 export async function decisions(kind: ResultFileKind, job = JOB): Promise<OutgoingRecord[]> {
-  const { rows, error } = await collectRows(kind);
+  const { rows, error } = await collectRows(kind, undefined, job);
   assert.equal(error, undefined);
-  return rows.map((row) => ('malformed' in row ? assert.fail(row.malformed) : row.render(job)));
+  return rows.map((row) => ('malformed' in row ? assert.fail(row.malformed) : row.record));
 }
 
 export function decisionOf(record: OutgoingRecord | undefined): Record<string, unknown> {

@@ -42,7 +42,7 @@ function world(script: ServiceScript = {}) {
   };
   const rows = async (status: RemoteStatus, signal = forever) => {
     const read: string[] = [];
-    for await (const slice of kind.results(status, signal)) {
+    for await (const slice of kind.results(status, () => job, signal)) {
       for (const row of slice) read.push('malformed' in row ? row.malformed : `${row.offset} ${row.status}`);
     }
     return read;

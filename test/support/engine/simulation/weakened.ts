@@ -148,12 +148,12 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
   'batches are published as they finish, though their order was promised': { order: 'completion' },
   'a row may come twice, and the engine is told another offset the second time': {
     wrap: kind(({ kind: real }) => ({
-      results: async function* (status, signal) {
-        for await (const rows of withFiles(real).results(status, signal)) {
+      results: async function* (status, job, signal) {
+        for await (const rows of withFiles(real).results(status, job, signal)) {
           yield rows.map((row) =>
             'malformed' in row || row.offset === 0
               ? row
-              : { ...row, render: (job) => ({ ...row.render(job), value: forge(row.render(job).value, row.offset - 1) }) },
+              : { ...row, record: { ...row.record, value: forge(row.record.value, row.offset - 1) } },
           );
         }
       },
