@@ -22,8 +22,8 @@ export interface SessionEvents {
   fetched(batch: FetchedBatch): void;
   /** A request that only a member is answered was sent at this time (wall clock, ms), and was answered. */
   heard(atMs: number): void;
-  /** The session is over and did not end by close(). */
-  ended(reason: string): void;
+  /** The session is over and did not end by close(). @param error kafkajs's, when it gave up */
+  ended(reason: string, error?: unknown): void;
 }
 
 /** Few and quick: a crash costs a rejoin, and group.ts goes on trying for ever. */
@@ -85,7 +85,7 @@ export class ConsumerSession {
       this.#guard(() => this.#events.heard(this.#sentAtMs));
     });
     this.#consumer.on(GROUP_JOIN, ({ payload }) => this.#guard(() => this.#joined(payload.memberAssignment)));
-    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error)));
+    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error), payload.error));
   }
 
   /** What this member owns, for the next session to tell the group. */
@@ -291,10 +291,10 @@ export class ConsumerSession {
     }
   }
 
-  #end(reason: string): void {
+  #end(reason: string, error?: unknown): void {
     if (this.#over) return;
     this.#over = true;
     // Not inside the callback of kafkajs that is running.
-    setImmediate(() => this.#events.ended(reason));
+    setImmediate(() => this.#events.ended(reason, error));
   }
 }

@@ -5,12 +5,16 @@ import type { Assignment, GroupListener, ShardGroup, Stream } from '../core/port
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { ConnectOptions } from './connect.ts';
 import { ConsumerSession } from './consumer-session.ts';
-import { explain } from './explain.ts';
+import { explain, protocolErrorOf } from './explain.ts';
 import type { GroupOptions } from './group-options.ts';
 
 const MAX_RESTART_DELAY_MS = 30_000;
 /** How soon an unconfirmed membership is asked about again, when no join comes first. */
 const CONFIRM_RETRY_MS = 250;
+/** How long a first join is tried while the group's coordinator starts or moves. */
+const START_PATIENCE_MS = 60_000;
+/** What a coordinator says that has just started or moved: after a broker died, for one. kafkajs gives up within a second or two. */
+const SOON_OVER = new Set(['GROUP_LOAD_IN_PROGRESS', 'GROUP_COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR_FOR_GROUP']);
 
 export class KafkaShardGroup implements ShardGroup {
   readonly #connect: ConnectOptions;
@@ -23,6 +27,7 @@ export class KafkaShardGroup implements ShardGroup {
   #lastHeardMs = 0;
   #failures = 0;
   #joinedOnce = false;
+  #startBeforeMs = 0;
   readonly #firstJoin = Promise.withResolvers<void>();
 
   constructor(connect: ConnectOptions, options: GroupOptions, logger: Logger) {
@@ -35,6 +40,7 @@ export class KafkaShardGroup implements ShardGroup {
   async start(listener: GroupListener): Promise<void> {
     if (this.#listener !== undefined) throw new Error('this group was started before');
     this.#listener = listener;
+    this.#startBeforeMs = Date.now() + START_PATIENCE_MS;
     try {
       await this.#openSession();
       await this.#firstJoin.promise;
@@ -103,7 +109,7 @@ export class KafkaShardGroup implements ShardGroup {
         heard: (atMs) => {
           this.#lastHeardMs = Math.max(this.#lastHeardMs, atMs);
         },
-        ended: (reason) => void this.#sessionEnded(session, reason),
+        ended: (reason, error) => void this.#sessionEnded(session, reason, error),
       },
       this.#logger,
     );
@@ -124,18 +130,24 @@ export class KafkaShardGroup implements ShardGroup {
     this.#listener?.joined(assignment);
   }
 
-  /** Never rejects. */
-  async #sessionEnded(session: ConsumerSession, reason: string): Promise<void> {
-    if (this.#stopping.signal.aborted || this.#session !== session) return;
-    if (!this.#joinedOnce) {
-      this.#firstJoin.reject(new Error(reason));
-      return;
-    }
+  #tellLoss(reason: string): void {
     this.#logger.warn({ reason }, 'lost the group: joining again');
     try {
       this.#listener?.left(reason);
     } catch (error) {
       this.#logger.error({ error: explain(error) }, 'the listener failed when it was told that the group was lost');
+    }
+  }
+
+  /** Never rejects. */
+  async #sessionEnded(session: ConsumerSession, reason: string, error: unknown): Promise<void> {
+    if (this.#stopping.signal.aborted || this.#session !== session) return;
+    if (this.#joinedOnce) this.#tellLoss(reason);
+    else if (isSoonOver(error) && Date.now() < this.#startBeforeMs) {
+      this.#logger.warn({ reason }, 'the group cannot be joined yet: trying again');
+    } else {
+      this.#firstJoin.reject(new Error(reason));
+      return;
     }
     await session.close();
     while (!this.#stopping.signal.aborted) {
@@ -146,9 +158,18 @@ export class KafkaShardGroup implements ShardGroup {
         await this.#openSession();
         return;
       } catch (error) {
+        if (!this.#joinedOnce && Date.now() >= this.#startBeforeMs) {
+          this.#firstJoin.reject(error);
+          return;
+        }
         if (!this.#stopping.signal.aborted)
           this.#logger.warn({ error: explain(error) }, 'could not join the group: trying again');
       }
     }
   }
+}
+
+function isSoonOver(error: unknown): boolean {
+  const type = protocolErrorOf(error);
+  return type !== undefined && SOON_OVER.has(type);
 }

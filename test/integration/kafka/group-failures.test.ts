@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { connectKafka } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
@@ -6,6 +7,7 @@ import { numbered, RecordingListener, readSourceFrom } from '../../conformance/k
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 import { exclusiveKafka } from '../../support/kafka.ts';
 
+const load = createRequire(import.meta.url);
 // Its brokers are frozen and killed.
 const kafka = await exclusiveKafka();
 
@@ -16,6 +18,25 @@ async function joined(world: RealWorld, prepare: (listener: RecordingListener) =
   prepare(listener);
   await world.settle(group.start(listener));
   return { group, listener };
+}
+
+/** kafkajs's joins of a group fail so often, as after the broker's answer with this error. @returns what ends it */
+function refuseJoins(groupId: string, times: number, type = 'GROUP_LOAD_IN_PROGRESS'): () => void {
+  const { prototype } = load('kafkajs/src/consumer/consumerGroup') as {
+    prototype: { joinAndSync(this: { groupId: string }): Promise<void> };
+  };
+  const { KafkaJSProtocolError } = load('kafkajs/src/errors') as {
+    KafkaJSProtocolError: new (from: { type: string; message: string; retriable: boolean }) => Error;
+  };
+  const real = prototype.joinAndSync;
+  let left = times;
+  prototype.joinAndSync = function () {
+    if (this.groupId !== groupId || left-- <= 0) return real.call(this);
+    return Promise.reject(new KafkaJSProtocolError({ type, message: `scripted ${type}`, retriable: true }));
+  };
+  return () => {
+    prototype.joinAndSync = real;
+  };
 }
 
 async function newWorld(): Promise<RealWorld> {
@@ -80,6 +101,33 @@ describe('a member of the group', () => {
     await assert.rejects(group.start(new RecordingListener()), /127\.0\.0\.1:1.*check that the brokers run/);
     await assert.rejects(nowhere.admin.brokerCount(), /check that the brokers run/);
     await nowhere.close();
+  });
+
+  it('waits at its start for a coordinator that is loading the group', async () => {
+    const world = await newWorld();
+    const group = world.groupWith({ restartDelayMs: 50 });
+    const restore = refuseJoins(world.topics.group, 2);
+    try {
+      const listener = new RecordingListener();
+      await world.settle(group.start(listener));
+      assert.equal(listener.losses.length, 0, 'nothing was lost that was not had');
+      const warnings = world.logger.lines.filter(({ message }) => /cannot be joined yet/.test(message));
+      assert.equal(warnings.length, 2);
+      assert.match(String(warnings[0]?.fields.reason), /GROUP_LOAD_IN_PROGRESS/);
+    } finally {
+      restore();
+    }
+  });
+
+  it('does not wait at its start for what will not pass', async () => {
+    const world = await newWorld();
+    const group = world.groupWith({ restartDelayMs: 50 });
+    const restore = refuseJoins(world.topics.group, 1, 'GROUP_AUTHORIZATION_FAILED');
+    try {
+      await assert.rejects(world.settle(group.start(new RecordingListener())), /GROUP_AUTHORIZATION_FAILED.*kafka-acls/);
+    } finally {
+      restore();
+    }
   });
 
   it('says which topic is missing', async () => {
