@@ -1,10 +1,14 @@
 /** Questions about the source topic's log, and records that are read from it again. */
 import type { CoordinateSet } from '../core/job.ts';
+import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange } from '../core/ports/kafka.ts';
 import type { SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
 import { ShardLostError } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
+
+/** Records passed over that cost more than another fetch: small ones come by the thousand. */
+const LEAP_OFFSETS = 1_000;
 
 /**
  * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has
@@ -36,13 +40,8 @@ export async function readAgain(
 ): Promise<void> {
   const { context, signal } = shard;
   // `found` may take out of the set what it finds.
-  const spans = wanted.entries().map(([partition, offsets]) => ({
-    partition,
-    from: offsets.min() as number,
-    to: offsets.max() as number,
-    offsets: offsets.clone(),
-  }));
-  const partitions = spans.map(({ partition }) => partition);
+  const spans = wanted.entries().flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
+  const partitions = [...new Set(spans.map(({ partition }) => partition))];
   const ranges = await shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, partitions));
   for (const { partition, from, to, offsets } of spans) {
     const start = ranges.get(partition)?.start;
@@ -51,4 +50,28 @@ export async function readAgain(
     const mine = (records: readonly SourceRecord[]) => found(records.filter(({ offset }) => offsets.has(offset)));
     await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
   }
+}
+
+interface Span {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly offsets: OffsetSet;
+}
+
+/** What is read in one go: the few that are left of a job may lie far apart, with other jobs' records between. */
+function spansOf(partition: number, offsets: OffsetSet): Span[] {
+  const spans: Span[] = [];
+  let from: number | undefined;
+  let to = 0;
+  for (const offset of offsets) {
+    if (from !== undefined && offset - to > LEAP_OFFSETS) {
+      spans.push({ partition, from, to, offsets });
+      from = undefined;
+    }
+    from ??= offset;
+    to = offset;
+  }
+  if (from !== undefined) spans.push({ partition, from, to, offsets });
+  return spans;
 }

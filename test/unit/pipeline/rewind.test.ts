@@ -164,3 +164,28 @@ test('records that are submitted again after a reset of the group keep the event
     [['batch-3', 2, [1]]],
   );
 });
+
+test('records that lie far apart are read where they are, not everything between', async () => {
+  const reads: string[] = [];
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ type }) => (type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: (range, onBatch, signal) => {
+          reads.push(`${range.from}..${range.to}`);
+          return ports.reader.read(range, onBatch, signal);
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (const offset of [0, 1, 1_500, 1_501, 4_000]) {
+    while (world.kafka.cluster.log(TOPICS.source, 0).end < offset) world.event(0, 'b');
+    world.event(0, 'a');
+  }
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(reads, ['0..1', '1500..1501', '4000..4000']);
+});
