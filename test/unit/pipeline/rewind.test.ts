@@ -181,11 +181,11 @@ test('records that lie far apart are read where they are, not everything between
     }),
   });
   world.start();
-  for (const offset of [0, 1, 1_500, 1_501, 4_000]) {
+  for (const offset of [0, 1, 1_100]) {
     while (world.kafka.cluster.log(TOPICS.source, 0).end < offset) world.event(0, 'b');
     world.event(0, 'a');
   }
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(reads, ['0..1', '1500..1501', '4000..4000']);
+  assert.deepEqual(reads, ['0..1', '1100..1100']);
 });
