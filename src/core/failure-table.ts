@@ -131,7 +131,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'attempts',
       halved: true,
       pausesType: true,
-      message: 'the service could not review the batch, also alone and again',
+      message: 'the service fails on it, also alone and again',
     },
   },
   {
@@ -144,8 +144,15 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'attempts',
       halved: true,
       pausesType: true,
-      message: 'the service cancelled the batch, also when it was submitted again',
+      message: 'the service cancelled it, also when it was submitted again',
     },
+  },
+  {
+    event: 'import FAILED',
+    connector:
+      'As for a batch: submits the records again, then halves the import until the poison record stands alone: it gets a receipt with status ERROR, or a dead letter (`onFailure`), all others receipts of their own imports.',
+    user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
+    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
   },
   {
     event: 'batches of a type keep failing',
@@ -165,7 +172,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'always',
       halved: false,
       pausesType: true,
-      message: 'the service does not know the batch',
+      message: 'the service does not know what was submitted',
     },
   },
   {
@@ -178,8 +185,21 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'never',
       halved: false,
       pausesType: false,
-      message: 'the service did not finish the review in time',
+      message: 'the service did not finish it in time',
     },
+  },
+  {
+    event: 'decision unknown to the service',
+    connector:
+      'Asks on for a grace (404, 410 and a refusal may pass), then a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`).',
+    user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
+    options: ['review.missingGrace', 'review.onFailure'],
+  },
+  {
+    event: 'decision PENDING for ever',
+    connector: 'As for a batch: waits on and alerts once; or it ends with status ERROR, or as a dead letter (`onFailure`).',
+    user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
+    options: ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'],
   },
   {
     event: 'download address expired',

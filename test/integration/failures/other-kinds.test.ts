@@ -1,0 +1,84 @@
+/** Rows of the failure table: imports and lookups. The name of a test begins with the event of its row. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testKafka } from '../../support/kafka.ts';
+import { outcomes, run } from './scenes.ts';
+
+const POISON = 'this text no import survives';
+const record = (text: string) => ({ value: JSON.stringify({ type: 'user', data: { text } }) });
+const lookup = (more: Readonly<Record<string, unknown>>) => ({ kind: 'lookup', ...more });
+
+const { scene, sandbox } = await run(
+  await testKafka(),
+  {
+    poisoned: {
+      events: Array.from({ length: 8 }, (_, n) => record(n === 5 ? POISON : `text ${n}`)),
+      pipeline: { kind: 'import', review: { typePause: '100ms' } },
+    },
+    letters: {
+      events: [record(POISON), record('fine')],
+      pipeline: { kind: 'import', review: { typePause: '100ms', onFailure: 'dead-letter' } },
+    },
+    unknown: { events: [{ value: 'nobody' }], pipeline: lookup({}) },
+    unwanted: {
+      events: [{ value: 'nobody' }],
+      pipeline: lookup({ review: { onFailure: 'dead-letter' } }),
+    },
+    waited: { events: [{ value: 'late' }], pipeline: lookup({ review: { maxReviewTime: '1s', missingGrace: '30s' } }) },
+    ended: {
+      events: [{ value: 'never' }],
+      pipeline: lookup({ review: { maxReviewTime: '1s', onTimeout: 'error', missingGrace: '30s' } }),
+    },
+  },
+  {
+    policy: {
+      imports: { fail: [{ contains: POISON }] },
+    },
+  },
+);
+
+sandbox.makeDecisions([
+  { decision_id: 'late', content: 'text', pending: 'always' },
+  { decision_id: 'never', content: 'text', pending: 'always' },
+]);
+
+test('import FAILED: the records are submitted again, and halved until the poison record stands alone', async () => {
+  const poisoned = scene('poisoned');
+  const terminal = await poisoned.ends();
+  assert.deepEqual(
+    outcomes(terminal),
+    Array.from({ length: 8 }, (_, n) => (n === 5 ? 'ERROR batch_failed' : 'SUCCESS')),
+  );
+  const statuses = [0, 5].map((n) => JSON.parse(String(terminal[n]?.record.value)).import_status);
+  assert.deepEqual(statuses, ['COMPLETE', null]);
+  // Eight twice, then both halves of each half that holds it, down to itself.
+  assert.ok((await poisoned.metric('jobs_failed_total', { reason: 'batch_failed' })) >= 4);
+});
+
+test('import FAILED: by choice the poison record ends as a dead letter with the original', async () => {
+  const terminal = await scene('letters').ends();
+  assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
+  assert.equal(String(terminal[0]?.record.value), record(POISON).value);
+});
+
+test('decision unknown to the service: after the grace it ends with status ERROR', async () => {
+  assert.deepEqual(outcomes(await scene('unknown').ends()), ['ERROR decision_unknown']);
+});
+
+test('decision unknown to the service: by choice it ends as a dead letter with the original', async () => {
+  const terminal = await scene('unwanted').ends();
+  assert.deepEqual(outcomes(terminal), ['review_failed']);
+  assert.equal(String(terminal[0]?.record.value), 'nobody');
+});
+
+test('decision PENDING for ever: by default it is waited for, and said once', async () => {
+  const waited = scene('waited');
+  await waited.untilMetric('jobs_failed_total', { reason: 'review_overdue' }, (value) => value === 1);
+  sandbox.makeDecisions([{ decision_id: 'late', content: 'text' }]);
+  assert.deepEqual(outcomes(await waited.ends()), ['SUCCESS']);
+  assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
+});
+
+test('decision PENDING for ever: by choice it ends with status ERROR', async () => {
+  assert.deepEqual(outcomes(await scene('ended').ends()), ['ERROR review_timeout']);
+});
