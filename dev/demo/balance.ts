@@ -1,39 +1,25 @@
-/** The verdict in a few lines. */
+/** The verdict on a pipeline in a few lines. */
 import type { Verdict } from './judge.ts';
+import type { DemoKind } from './kind.ts';
 import type { Screen } from './screen.ts';
-import { counted, grouped, seconds } from './table.ts';
+import { grouped, seconds } from './table.ts';
+import type { Outcome } from './terminal.ts';
 
-export function balanceLines(screen: Screen, verdict: Verdict): string[] {
-  const { produced, decided, deadLettered, missing, twice, latenciesMs } = verdict;
-  const even = produced === decided + deadLettered;
+const NAME_COLUMNS = 9;
+
+export function balanceLines<E, O extends Outcome>(screen: Screen, kind: DemoKind<E, O>, verdict: Verdict<E, O>): string[] {
+  const { produced, published, deadLettered, missing, twice, latenciesMs } = verdict;
+  const even = produced === published + deadLettered;
   const well = even && missing.length === 0 && twice.length === 0;
   const balance =
-    `in ${grouped(produced)} ${even ? '=' : '≠'} ${grouped(decided)} decided + ${grouped(deadLettered)} dead-lettered, ` +
+    `in ${grouped(produced)} ${even ? '=' : '≠'} ${grouped(published)} ${kind.published} + ${grouped(deadLettered)} dead-lettered, ` +
     `${grouped(missing.length)} missing, ${grouped(twice.length)} twice`;
-
-  const results = [...verdict.agreement].sort(([a], [b]) => (a < b ? -1 : 1));
-  const expected = results.reduce((sum, [, one]) => sum + one.expected, 0);
-  const agreed = results.reduce((sum, [, one]) => sum + one.agreed, 0);
-  const perResult = results.map(([result, one]) => `${share(one.agreed, one.expected)} of ${grouped(one.expected)} ${result}`);
-
-  const line = (name: string, text: string) => `  ${name.padEnd(11)}${text}`;
+  const latency = `half within ${quantile(latenciesMs, 0.5)} of the event, 99 % within ${quantile(latenciesMs, 0.99)}`;
+  const line = (name: string, text: string) => `  ${name.padEnd(NAME_COLUMNS)}${text}`;
   return [
-    line('balance', screen.paint(['bold', well ? 'green' : 'red'], balance)),
-    line('metadata', `deep-equal in ${grouped(expected - verdict.metadataChanged.length)} of ${counted(decided, 'decision')}`),
-    line(
-      'policy',
-      `agreed with the expected result ${grouped(agreed)} of ${grouped(expected)} times: ${share(agreed, expected)}`,
-    ),
-    line('', `(${perResult.join(', ')})`),
-    line(
-      'latency',
-      `from event to decision: half within ${quantile(latenciesMs, 0.5)}, 99 % within ${quantile(latenciesMs, 0.99)}`,
-    ),
+    line(kind.name, screen.paint(['bold', well ? 'green' : 'red'], balance)),
+    ...[...kind.facts(verdict), latency].map((text) => line('', text)),
   ];
-}
-
-function share(part: number, whole: number): string {
-  return whole === 0 ? 'none' : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
 function quantile(ascending: readonly number[], fraction: number): string {

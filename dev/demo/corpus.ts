@@ -17,15 +17,16 @@ export interface Email {
 const STRIDE = 1_237;
 
 /**
- * `count` e-mails from all groups, each group with its share, mixed but always in the same order.
+ * `count` e-mails from all groups, each group with its share, mixed but always in the same order. With `shift` each is the
+ * one that many places further on: others, if `count` is a small part of all.
  * @throws Error that says what to install when the corpus is not there.
  */
-export async function* readEmails(count: number): AsyncGenerator<Email> {
+export async function* readEmails(count: number, { shift = 0 }: { readonly shift?: number } = {}): AsyncGenerator<Email> {
   const data = dataDirectory();
   const files = JSON.parse(await readFile(path.join(data, 'file_list.json'), 'utf8')) as string[];
   if (count > files.length || count % STRIDE === 0) throw new RangeError(`cannot take ${count} of ${files.length} e-mails`);
   for (let index = 0; index < count; index++) {
-    const place = Math.floor((((index * STRIDE) % count) * files.length) / count);
+    const place = (Math.floor((((index * STRIDE) % count) * files.length) / count) + shift) % files.length;
     // The list names the original texts; beside each is the same with its id and group.
     const file = (files[place] as string).replace(/\.txt$/, '.json');
     yield JSON.parse(await readFile(path.join(data, file), 'utf8')) as Email;

@@ -2,14 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { balanceLines } from './balance.ts';
 import { type Cleanup, clientEnded, messageOf, unlessEnded } from './ending.ts';
-import { judge, problemsOf, readDeadLetter, readDecision } from './judge.ts';
 import { Metrics, readMetrics } from './metrics.ts';
 import type { PartContext } from './parts.ts';
-import { type Ledger, produce, RECORDS } from './producer.ts';
 import { type Counts, drawProgress } from './progress.ts';
-import { sampleDeadLetters, sampleDecisions } from './samples.ts';
+import { sampleDeadLetters } from './samples.ts';
 import type { Screen } from './screen.ts';
 import { GRACE_MS, type Running, startParts } from './start.ts';
 
@@ -35,13 +32,12 @@ export interface DemoResult {
 /** @throws what ended the demo early. */
 export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptions): Promise<DemoResult> {
   const running = await startParts(context, cleanup, screen);
-  const ledger: Ledger = new Map();
-  const producing = produce(running.brokers, running.names.source, ledger, context.over);
-  cleanup.add('stop the producer', () => clientEnded(producing));
-  producing.catch((error: unknown) => context.failed(new Error('The producer failed', { cause: error })));
+  const sandbox = { url: running.sandbox.url, signal: context.over };
+  const producing = Promise.all(running.pipelines.map((pipeline) => pipeline.produce(running.brokers, sandbox)));
+  cleanup.add('stop the producers', () => clientEnded(producing));
+  producing.catch((error: unknown) => context.failed(new Error('A producer failed', { cause: error })));
 
-  screen.print();
-  const problems = await watch(running, ledger, context, screen);
+  const problems = await watch(running, context, screen);
   await unlessEnded(context.over, producing);
   if (stopFirst) {
     const badEnd = await unlessEnded(context.over, running.connector.stop(GRACE_MS));
@@ -51,39 +47,49 @@ export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptio
   const enough = AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]);
   await running.reader.readToEnd(enough).catch((error: unknown) => {
     context.over.throwIfAborted();
-    problems.push(`The decisions and dead letters could not be read to their end: ${messageOf(error)}`);
+    problems.push(`The outcomes and dead letters could not be read to their end: ${messageOf(error)}`);
   });
+  problems.push(...(await judged(running, context, screen)));
+  return { running, problems };
+}
 
-  const decisions = running.decisions.map(readDecision);
-  const deadLetters = running.deadLetters.map(readDeadLetter);
-  const verdict = judge(ledger, decisions, deadLetters);
-  screen.print();
-  for (const line of sampleDecisions(screen, decisions, ledger)) screen.print(line);
-  screen.print();
-  for (const line of sampleDeadLetters(screen, deadLetters)) screen.print(line);
-  screen.print();
-  for (const line of balanceLines(screen, verdict)) screen.print(line);
-  return { running, problems: [...problems, ...problemsOf(verdict)] };
+/** Shows samples and the balance of every pipeline. @returns what is wrong, a sentence each. */
+async function judged({ pipelines, sandbox }: Running, { over }: PartContext, screen: Screen): Promise<string[]> {
+  const seen = await unlessEnded(
+    over,
+    Promise.all(pipelines.map((pipeline) => pipeline.judge(screen, { url: sandbox.url, signal: over }))),
+  );
+  const deadLetters = sampleDeadLetters(
+    screen,
+    seen.map((one) => one.deadLetters),
+  );
+  const sections = [
+    ...seen.map(({ samples }) => samples),
+    [screen.paint('bold', '  dead letters: what could not be submitted, and why'), ...deadLetters],
+    ...seen.map(({ balance }) => balance),
+  ];
+  for (const line of sections.flatMap((section) => ['', ...section])) screen.print(line);
+  return seen.flatMap(({ problems }) => problems);
 }
 
 /** Shows the counts until everything is settled. @returns what is wrong when nothing moves any more. */
-async function watch(running: Running, ledger: Ledger, { over, failed }: PartContext, screen: Screen): Promise<string[]> {
+async function watch(running: Running, { over, failed }: PartContext, screen: Screen): Promise<string[]> {
   const startedMs = performance.now();
   let metrics = new Metrics();
   let before = '';
   let changedMs = startedMs;
   for (;;) {
     metrics = (await readMetrics(running.connector.url)) ?? metrics;
-    const counts = countsOf(running, ledger, metrics);
-    const settled = counts.decided + counts.deadLettered >= RECORDS;
+    const counts = running.pipelines.map((pipeline) => withoutLag(pipeline.counts(metrics)));
+    const settled = counts.every(isSettled);
     const nowMs = performance.now();
-    drawProgress(screen, settled ? { ...counts, buffered: 0, inReview: 0, batchesOpen: 0 } : counts, nowMs - startedMs, settled);
+    drawProgress(screen, counts, nowMs - startedMs, settled);
     if (settled) return [];
     const now = JSON.stringify(counts);
     if (now !== before) changedMs = nowMs;
     before = now;
     if (nowMs - changedMs > STALLED_MS) {
-      screen.draw([], '', true);
+      screen.draw([], '', { last: true });
       return [await stalled(running)];
     }
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
@@ -94,21 +100,13 @@ async function watch(running: Running, ledger: Ledger, { over, failed }: PartCon
   }
 }
 
-function countsOf({ decisions, deadLetters }: Running, ledger: Ledger, metrics: Metrics): Counts {
-  const consumed = metrics.sum('events_consumed_total');
-  const sealed = metrics.sum('batch_rows_sum');
-  const created = metrics.sum('batches_created_total');
-  return {
-    total: RECORDS,
-    produced: ledger.size,
-    consumed,
-    buffered: Math.max(0, consumed - metrics.sum('dead_lettered_total') - sealed),
-    inReview: Math.max(0, sealed - metrics.sum('decisions_total')),
-    batchesCreated: created,
-    batchesOpen: Math.max(0, created - metrics.sum('stage_duration_seconds_count', 'stage="settle"')),
-    decided: decisions.length,
-    deadLettered: deadLetters.length,
-  };
+function isSettled({ total, published, deadLettered }: Counts): boolean {
+  return published + deadLettered >= total;
+}
+
+/** The metrics are a little older than what was read. */
+function withoutLag(counts: Counts): Counts {
+  return isSettled(counts) ? { ...counts, buffered: 0, atService: 0 } : counts;
 }
 
 async function stalled({ connector, brokerFiles }: Running): Promise<string> {

@@ -1,136 +1,116 @@
-/** The balance: what was produced against what a consumer of the outputs sees. */
-import { isDeepStrictEqual } from 'node:util';
-import { coordinate, type Ledger } from './producer.ts';
-import type { CommittedRecord } from './reader.ts';
+/**
+ * The balance of one pipeline: what was produced against what a consumer of its outputs sees. The same for every kind of
+ * pipeline; a kind adds what its outcomes must say.
+ */
+import { coordinate, type Ledger } from './ledger.ts';
+import { counted } from './table.ts';
+import { type DeadLetter, latencyMs, type Outcome } from './terminal.ts';
 
-/** What the demo uses of a decision (contracts/decision.schema.json). */
-export interface Decision {
-  readonly id: string;
-  readonly status: string;
-  readonly result: string | null;
-  readonly expected_result: string | null;
-  readonly labels: readonly { readonly name: string; readonly applied: boolean }[];
-  readonly metadata: unknown;
-  readonly batch: { readonly type: string };
-  readonly source: { readonly partition: number; readonly offset: number; readonly timestamp: string | null };
-  readonly decided_at: string;
-}
+/** What is wrong with the outcome of a record; empty when all is well. */
+export type Check<E, O extends Outcome> = (expected: E, outcome: O) => readonly string[];
 
-/** What the demo uses of a dead letter (contracts/dead-letter.schema.json). */
-export interface DeadLetter {
-  readonly id: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly value: string | null;
-  readonly coordinate: string;
+/** An outcome where one belongs: the first of its record. */
+export interface Match<E, O extends Outcome> {
+  readonly expected: E;
+  readonly outcome: O;
 }
 
 /** Lists hold `<partition>-<offset>` of source records. */
-export interface Verdict {
+export interface Verdict<E, O extends Outcome> {
   readonly produced: number;
-  readonly decided: number;
+  readonly published: number;
   readonly deadLettered: number;
-  readonly missing: string[];
-  readonly twice: string[];
-  /** Outcomes of records that were never produced. */
-  readonly unknown: string[];
-  /** A decision where a dead letter belongs or the reverse, another reason, or other bytes. */
-  readonly misjudged: string[];
-  /** Decisions whose metadata are not deep-equal to the event's. */
-  readonly metadataChanged: string[];
-  /** Decisions without a result. */
-  readonly errors: string[];
-  /** Decisions whose result is what the event expected; `expected` among how many. */
-  readonly agreement: ReadonlyMap<string, { readonly expected: number; readonly agreed: number }>;
-  /** From the event's timestamp to its decision, ms, ascending. */
-  readonly latenciesMs: number[];
+  readonly missing: readonly string[];
+  readonly twice: readonly string[];
+  /** Terminal records of what was never produced here; with the topic when that is another one. */
+  readonly unknown: readonly string[];
+  /** What else is wrong, and with which records. */
+  readonly wrong: ReadonlyMap<string, readonly string[]>;
+  readonly matches: readonly Match<E, O>[];
+  /** From the event's timestamp to its outcome, ms, ascending. */
+  readonly latenciesMs: readonly number[];
 }
 
-export function readDecision({ value }: CommittedRecord): Decision {
-  return JSON.parse(String(value)) as Decision;
+export interface Seen<O extends Outcome> {
+  /** Source topic of the pipeline. */
+  readonly topic: string;
+  readonly outcomes: readonly O[];
+  readonly deadLetters: readonly DeadLetter[];
 }
 
-export function readDeadLetter({ value, headers }: CommittedRecord): DeadLetter {
-  return {
-    id: String(headers['event-id']),
-    reason: String(headers['dead-letter-reason']),
-    message: String(headers['dead-letter-message']),
-    value: value === null ? null : String(value),
-    coordinate: coordinate(Number(headers['dead-letter-partition']), Number(headers['dead-letter-offset'])),
-  };
-}
+/** An outcome where a dead letter belongs or the reverse, a dead letter with another reason or other bytes. */
+export const OTHER_END = 'ended in another way than it should';
 
-export function judge(ledger: Ledger, decisions: readonly Decision[], deadLetters: readonly DeadLetter[]): Verdict {
-  const seen = new Map<string, number>();
-  const verdict = {
-    produced: ledger.size,
-    decided: 0,
-    deadLettered: 0,
-    unknown: [] as string[],
-    misjudged: [] as string[],
-    metadataChanged: [] as string[],
-    errors: [] as string[],
-    agreement: new Map<string, { expected: number; agreed: number }>(),
-    latenciesMs: [] as number[],
-  };
+export function judge<E, O extends Outcome>(ledger: Ledger<E>, seen: Seen<O>, check: Check<E, O>): Verdict<E, O> {
+  const times = new Map<string, number>();
+  const unknown: string[] = [];
+  const wrong = new Map<string, string[]>();
+  const matches: Match<E, O>[] = [];
+  let published = 0;
+  let deadLettered = 0;
 
-  /** @returns the expectation, the first time that a produced record comes out. */
-  function settle(at: string) {
-    const times = (seen.get(at) ?? 0) + 1;
-    seen.set(at, times);
+  /** @returns the record, the first time that something comes out for it. */
+  function settle({ topic, partition, offset }: DeadLetter['source']) {
+    const place = coordinate(partition, offset);
+    const at = topic === seen.topic ? place : `${topic}-${place}`;
+    const time = (times.get(at) ?? 0) + 1;
+    times.set(at, time);
     const record = ledger.get(at);
-    if (record === undefined && times === 1) verdict.unknown.push(at);
-    return times === 1 ? record : undefined;
+    if (record === undefined && time === 1) unknown.push(at);
+    return record === undefined || time > 1 ? undefined : { at, ...record };
   }
 
-  for (const decision of decisions) {
-    const at = coordinate(decision.source.partition, decision.source.offset);
-    const expected = settle(at)?.expected;
-    if (expected === undefined) continue;
-    verdict.decided += 1;
-    if (expected.kind !== 'decision' || decision.batch.type !== expected.type || decision.expected_result !== expected.result) {
-      verdict.misjudged.push(at);
+  function blame(at: string, what: string): void {
+    const records = wrong.get(what);
+    if (records === undefined) wrong.set(what, [at]);
+    else records.push(at);
+  }
+
+  for (const outcome of seen.outcomes) {
+    const record = settle(outcome.source);
+    if (record === undefined) continue;
+    published += 1;
+    if ('deadLetter' in record.expected) {
+      blame(record.at, OTHER_END);
       continue;
     }
-    if (!isDeepStrictEqual(decision.metadata, expected.metadata)) verdict.metadataChanged.push(at);
-    if (decision.status !== 'SUCCESS') verdict.errors.push(at);
-    const agreement = verdict.agreement.get(expected.result) ?? { expected: 0, agreed: 0 };
-    agreement.expected += 1;
-    if (decision.result === expected.result) agreement.agreed += 1;
-    verdict.agreement.set(expected.result, agreement);
-    verdict.latenciesMs.push(Date.parse(decision.decided_at) - Date.parse(decision.source.timestamp ?? ''));
+    const expected = record.expected.outcome;
+    for (const what of check(expected, outcome)) blame(record.at, what);
+    matches.push({ expected, outcome });
   }
-  for (const letter of deadLetters) {
-    const record = settle(letter.coordinate);
+  for (const letter of seen.deadLetters) {
+    const record = settle(letter.source);
     if (record === undefined) continue;
-    verdict.deadLettered += 1;
+    deadLettered += 1;
     const { expected, value } = record;
-    if (expected.kind !== 'dead letter' || letter.reason !== expected.reason || letter.value !== value)
-      verdict.misjudged.push(letter.coordinate);
+    if (!('deadLetter' in expected) || letter.reason !== expected.deadLetter || letter.value !== value)
+      blame(record.at, OTHER_END);
   }
-  verdict.latenciesMs.sort((a, b) => a - b);
   return {
-    ...verdict,
-    missing: [...ledger.keys()].filter((at) => !seen.has(at)),
-    twice: [...seen].flatMap(([at, times]) => (times > 1 ? [at] : [])),
+    produced: ledger.size,
+    published,
+    deadLettered,
+    missing: [...ledger.keys()].filter((at) => !times.has(at)),
+    twice: [...times].flatMap(([at, time]) => (time > 1 ? [at] : [])),
+    unknown,
+    wrong,
+    matches,
+    latenciesMs: matches.map(({ outcome }) => latencyMs(outcome)).sort((a, b) => a - b),
   };
 }
 
-/** What is wrong, a sentence each; empty when all is well. */
-export function problemsOf(verdict: Verdict): string[] {
-  const { missing, twice, unknown, misjudged, metadataChanged, errors } = verdict;
-  const findings: [readonly string[], string][] = [
-    [missing, 'without a decision or dead letter'],
-    [twice, 'with more than one'],
-    [unknown, 'that were never produced'],
-    [misjudged, 'whose decision or dead letter is not the right one'],
-    [metadataChanged, 'whose metadata came back changed'],
-    [errors, 'whose review failed'],
+/** What is wrong, and with which records; empty when all is well. */
+export function problemsOf<E, O extends Outcome>({ missing, twice, unknown, wrong }: Verdict<E, O>): string[] {
+  const findings: (readonly [string, readonly string[]])[] = [
+    ['neither outcome nor dead letter', missing],
+    ['more than one outcome or dead letter', twice],
+    ['never produced', unknown],
+    ...wrong,
   ];
-  return findings.flatMap(([records, what]) => {
+  return findings.flatMap(([what, records]) => {
     if (records.length === 0) return [];
     const shown = records.slice(0, 5).join(', ');
     const more = records.length > 5 ? ` and ${records.length - 5} more` : '';
-    return `${records.length} ${records.length === 1 ? 'record' : 'records'} ${what} (partition-offset): ${shown}${more}`;
+    return `${what}: ${counted(records.length, 'record')}, at (partition-offset) ${shown}${more}`;
   });
 }

@@ -1,7 +1,7 @@
 /**
  * The demo:
  *
- *   npm run demo               real e-mails through a real broker, the sandbox service and the connector; then the balance
+ *   npm run demo               real e-mails, reports and lookups through a real broker, the sandbox service and the connector
  *   npm run demo -- --keep     the same, and everything keeps running until Ctrl-C
  *
  * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes: 0 all is well,
@@ -20,8 +20,8 @@ import { seconds } from './table.ts';
 
 const USAGE = `usage: npm run demo [-- --keep]
 
-Sends real e-mails through a local Kafka, the connector and a sandbox of the Content Review Service, and checks that each
-comes back exactly once.
+Sends real e-mails, records to import and ids of decisions through a local Kafka, the connector and a sandbox of the Content
+Review Service, and checks that each comes back exactly once.
 
   --keep    leave everything running afterwards, until Ctrl-C
   --help    show this help
@@ -87,7 +87,7 @@ async function main(keep: boolean): Promise<number> {
   const failures = await cleanup.run();
   for (const failure of failures) process.stderr.write(`${failure}\n`);
   if (failures.length > 0 && code === 0) code = 1;
-  if (code === 0) screen.print(`\n  All is well ${took()}; nothing is left running. To look around: npm run demo -- --keep\n`);
+  if (code === 0) screen.print(`\n  All is well ${took()}; nothing is left running.\n  To look around: npm run demo -- --keep\n`);
   else if (code === 1) screen.print(`\n  Not all is well: see above. Ended ${took()}; nothing is left running.\n`);
   return code;
 }
@@ -95,15 +95,22 @@ async function main(keep: boolean): Promise<number> {
 /** Says what there is to look at; ends with the demo. */
 async function stay({ running }: DemoResult, screen: Screen, { directory, over }: PartContext): Promise<void> {
   const { brokers, names, connector, sandbox, brokerFiles } = running;
-  const localBroker = brokerFiles === undefined ? '' : `, ${path.basename(brokerFiles)}`;
+  const localBroker = brokerFiles === undefined ? '' : `  ${path.basename(brokerFiles)}`;
+  const pipelines = Object.values(names.pipelines);
   const shown: [string, string][] = [
     ['metrics', `${connector.url}/metrics`],
     ['health', `${connector.url}/livez  ${connector.url}/readyz`],
-    ['sandbox', `${sandbox.url}/sandbox/batches  ${sandbox.url}/sandbox/faults`],
+    ['sandbox', `${sandbox.url}/sandbox/batches`],
+    ['', `${sandbox.url}/sandbox/imports`],
     ['brokers', brokers.join(',')],
-    ['topics', `${names.source}  ${names.decisions}  ${names.deadLetters}  ${names.journal}`],
-    ['decisions', `node dev/demo/read.ts ${brokers.join(',')} ${names.decisions}`],
-    ['files', `${directory}  (connector.log, sandbox.log, sandbox${localBroker})`],
+    ...pipelines.map(({ source, outcomes, deadLetters }, index): [string, string] => [
+      index === 0 ? 'topics' : '',
+      `${source}  ${outcomes}  ${deadLetters}`,
+    ]),
+    ['journals', pipelines.map(({ journal }) => journal).join('  ')],
+    ['to read', `node dev/demo/read.ts ${brokers.join(',')} ${names.pipelines.review.outcomes}`],
+    ['files', directory],
+    ['', `connector.log  sandbox.log  sandbox${localBroker}`],
   ];
   screen.print(`\n${screen.paint('bold', 'Everything is still running:')}\n`);
   for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);

@@ -1,47 +1,80 @@
-/** The counts of every stage, as a block of bars or as one line. */
+/** The counts of every pipeline, a line each; with bars where they are redrawn in place. */
 import type { Screen, Style } from './screen.ts';
-import { counted, grouped, seconds } from './table.ts';
+import { grouped, seconds } from './table.ts';
+import type { PipelineName } from './topics.ts';
 
 export interface Counts {
-  /** That there will be. */
+  readonly name: PipelineName;
+  /** Records that there will be. */
   readonly total: number;
   readonly produced: number;
-  readonly consumed: number;
   /** Waiting for their batch to fill. */
   readonly buffered: number;
-  /** In a batch whose decisions are not published yet. */
-  readonly inReview: number;
-  readonly batchesCreated: number;
-  readonly batchesOpen: number;
+  /** In a batch whose outcomes are not published yet. */
+  readonly atService: number;
   /** As a read_committed consumer sees them. */
-  readonly decided: number;
+  readonly published: number;
   readonly deadLettered: number;
 }
 
-const BAR_COLUMNS = 40;
-/** Indent, name, count, and a note behind the bar. */
-const OTHER_COLUMNS = 60;
+interface Stage {
+  readonly head: string;
+  readonly of: (counts: Counts) => number;
+  readonly style: Style;
+  /** Of its part of the bar. */
+  readonly mark: string;
+}
 
-export function drawProgress(screen: Screen, counts: Counts, elapsedMs: number, last = false): void {
-  const { produced, consumed, buffered, inReview, decided, deadLettered, batchesCreated, batchesOpen } = counts;
-  const width = Math.max(10, Math.min(BAR_COLUMNS, screen.columns - OTHER_COLUMNS));
-  const stage = (name: string, count: number, style: Style, note = '') => {
-    const filled = count === 0 ? 0 : Math.max(1, Math.round((count / counts.total) * width));
-    const bar = screen.paint(style, '━'.repeat(Math.min(width, filled))) + ' '.repeat(Math.max(0, width - filled));
-    return `  ${name.padEnd(13)}${grouped(count).padStart(6)}  ${bar}  ${screen.paint('dim', note)}`.trimEnd();
-  };
-  const batches = `${counted(batchesCreated, 'batch', 'batches')} created, ${grouped(batchesOpen)} open`;
-  screen.draw(
-    [
-      stage('produced', produced, 'blue', `of ${grouped(counts.total)}`),
-      stage('consumed', consumed, 'blue'),
-      stage('  buffered', buffered, 'yellow'),
-      stage('  in review', inReview, 'yellow', batches),
-      stage('decisions', decided, 'green', seconds(elapsedMs)),
-      stage('dead letters', deadLettered, 'magenta'),
-    ],
-    `${seconds(elapsedMs).padStart(8)}  produced ${grouped(produced)}, consumed ${grouped(consumed)}, buffered ${grouped(buffered)}, ` +
-      `in review ${grouped(inReview)} (${batches}), decisions ${grouped(decided)}, dead letters ${grouped(deadLettered)}`,
-    last,
+const PRODUCED: Stage = { head: 'produced', of: ({ produced }) => produced, style: 'blue', mark: '·' };
+const LATER: readonly Stage[] = [
+  { head: 'buffered', of: ({ buffered }) => buffered, style: 'cyan', mark: '┄' },
+  { head: 'at service', of: ({ atService }) => atService, style: 'yellow', mark: '─' },
+  { head: 'published', of: ({ published }) => published, style: 'green', mark: '━' },
+  { head: 'dead letters', of: ({ deadLettered }) => deadLettered, style: 'magenta', mark: '━' },
+];
+const STAGES = [PRODUCED, ...LATER];
+const GAP = '  ';
+const NAME_COLUMNS = 7;
+const BAR_COLUMNS = 50;
+const LEAST_BAR_COLUMNS = 6;
+/** Of indent, name, counts and the gaps between them. */
+const COUNT_COLUMNS = STAGES.reduce((sum, { head }) => sum + GAP.length + head.length, GAP.length + NAME_COLUMNS);
+/** Between two plain looks at it, ms. */
+const PLAIN_MS = 2_000;
+
+export function drawProgress(screen: Screen, pipelines: readonly Counts[], elapsedMs: number, last = false): void {
+  const line = (name: string, cells: readonly string[]) => `${GAP}${name.padEnd(NAME_COLUMNS)}${GAP}${cells.join(GAP)}`;
+  const heads = line(
+    seconds(elapsedMs).padStart(NAME_COLUMNS - 1),
+    STAGES.map(({ head, style }) => screen.paint(style, head)),
   );
+  const rows = pipelines.map((counts) =>
+    line(
+      counts.name,
+      STAGES.map(({ head, of }) => grouped(of(counts)).padStart(head.length)),
+    ),
+  );
+  const room = Math.min(BAR_COLUMNS, screen.columns - 1 - COUNT_COLUMNS - GAP.length);
+  const bars = pipelines.map((counts) => (room < LEAST_BAR_COLUMNS ? '' : barOf(screen, counts, room)));
+  const withBars = rows.map((row, index) => `${row}${GAP}${bars[index]}`.trimEnd());
+  screen.draw([heads, ...withBars], [heads, ...rows].join('\n'), { last, everyMs: PLAIN_MS });
+}
+
+/** From the left: what is done, what is under way, what was only produced. The rest of the bar is still to come. */
+function barOf(screen: Screen, counts: Counts, columns: number): string {
+  const taken = LATER.reduce((sum, { of }) => sum + of(counts), 0);
+  const parts = [
+    ...LATER.toReversed().map(({ of, style, mark }) => ({ count: of(counts), style, mark })),
+    { ...PRODUCED, count: Math.max(0, counts.produced - taken) },
+  ];
+  let until = 0;
+  let drawn = 0;
+  return parts
+    .map(({ count, style, mark }) => {
+      until += count;
+      const marks = Math.min(columns, Math.round((until / counts.total) * columns)) - drawn;
+      drawn += marks;
+      return marks === 0 ? '' : screen.paint(style, mark.repeat(marks));
+    })
+    .join('');
 }

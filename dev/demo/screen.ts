@@ -9,6 +9,12 @@ const NARROWEST = 72;
 /** Between plain lines that replace the block where nothing can be redrawn, ms. */
 const PLAIN_MS = 1_000;
 
+export interface DrawOptions {
+  /** The block stays as it is. */
+  readonly last?: boolean;
+  readonly everyMs?: number;
+}
+
 export class Screen {
   /** Whether the block is redrawn in place. */
   readonly live: boolean;
@@ -38,15 +44,15 @@ export class Screen {
     this.#block = block;
   }
 
-  /** Redraws the block; where that is impossible, prints `plain` instead when it is new, at most once a second unless `last`. */
-  draw(lines: readonly string[], plain: string, last = false): void {
+  /** Redraws the block; where that is impossible, prints `plain` instead when it is new, not more often than that unless `last`. */
+  draw(lines: readonly string[], plain: string, { last = false, everyMs = PLAIN_MS }: DrawOptions = {}): void {
     if (this.live) {
       this.#out.write(`${this.#upToBlock()}${lines.map((line) => `${line}\n`).join('')}`);
       this.#block = last ? [] : lines;
       return;
     }
     const now = performance.now();
-    if (plain === this.#plain || (!last && now - this.#plainMs < PLAIN_MS)) return;
+    if (plain === this.#plain || (!last && now - this.#plainMs < everyMs)) return;
     this.#plain = plain;
     this.#plainMs = now;
     this.#out.write(`${plain}\n`);

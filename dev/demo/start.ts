@@ -1,19 +1,23 @@
 /** Starting every part, with one line for each on the screen. */
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
 import { type Cleanup, clientEnded, unlessEnded } from './ending.ts';
-import { POISON } from './events.ts';
 import { CONFIG_FILE, type Part, type PartContext, POLICY_FILE, startConnector, startSandbox } from './parts.ts';
-import { EMAILS } from './producer.ts';
-import { CommittedReader, type CommittedRecord } from './reader.ts';
+import type { DemoPipeline } from './pipeline.ts';
+import { demoPipelines } from './pipelines.ts';
+import { CommittedReader } from './reader.ts';
 import type { Screen } from './screen.ts';
-import { cut, grouped, seconds } from './table.ts';
-import { createTopics, type DemoNames, deleteTopics, demoNames, SOURCE_PARTITIONS } from './topics.ts';
+import { cut, seconds } from './table.ts';
+import { createTopics, type DemoNames, deleteTopics, demoNames, outputTopics } from './topics.ts';
 
 /** Longest orderly end of a part where others go on, ms: the connector promises 5 s. */
 export const GRACE_MS = 7_000;
 /** Of a line that says that a part is up: before the address and between it and the description; and of most addresses. */
 const PART_COLUMNS = 25;
 const ADDRESS_COLUMNS = 30;
+/** Of a line that says what a pipeline gets: its name, its topic, what is left free at the sides. */
+const NAME_COLUMNS = 9;
+const TOPIC_COLUMNS = 14;
+const MARGIN_COLUMNS = 3;
 const CLEAN_UP = new URL('./clean-up.ts', import.meta.url).pathname;
 
 export interface Running {
@@ -25,10 +29,9 @@ export interface Running {
   readonly names: DemoNames;
   readonly sandbox: Part;
   readonly connector: Part;
+  readonly pipelines: readonly DemoPipeline[];
+  /** Reads what the pipelines publish. */
   readonly reader: CommittedReader;
-  /** What the reader has read so far. */
-  readonly decisions: readonly CommittedRecord[];
-  readonly deadLetters: readonly CommittedRecord[];
 }
 
 /** Starts the broker, the topics, the sandbox, the connector and the reader. What is begun is known to `cleanup` at once. */
@@ -57,13 +60,14 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   lines.begin('connector', 'creating topics');
   if (shared) cleanup.add('delete the topics', () => deleteTopics(kafka.brokers, names));
   await unlessEnded(over, createTopics(kafka.brokers, names));
-  const decisions: CommittedRecord[] = [];
-  const deadLetters: CommittedRecord[] = [];
+  const pipelines = demoPipelines(names);
   const reader = new CommittedReader({
     brokers: kafka.brokers,
     groupId: names.readerGroup,
-    topics: [names.decisions, names.deadLetters],
-    onRecord: (record) => (record.topic === names.decisions ? decisions : deadLetters).push(record),
+    topics: outputTopics(names),
+    onRecord(record) {
+      for (const pipeline of pipelines) pipeline.take(record);
+    },
   });
   cleanup.add('close the reader', () => clientEnded(reader.close()));
   const reading = reader.start();
@@ -74,12 +78,14 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   );
   const [connector] = await unlessEnded(over, Promise.all([connectorStarting, reading]));
   lines.up('connector', `${connector.url}/metrics`, CONFIG_FILE);
-  lines.up(
-    'producer',
-    names.source,
-    `${grouped(EMAILS)} e-mails and ${POISON.length} poison records, ${SOURCE_PARTITIONS} partitions`,
-  );
   lines.done();
+  screen.print();
+  for (const { name, names: topics, input } of pipelines) {
+    const topic = topics.source.slice(names.prefix.length).padEnd(TOPIC_COLUMNS);
+    const about = cut(input, screen.columns - NAME_COLUMNS - TOPIC_COLUMNS - MARGIN_COLUMNS);
+    screen.print(`  ${screen.paint('bold', name.padEnd(NAME_COLUMNS))}${topic}${screen.paint('dim', about)}`);
+  }
+  screen.print();
   return {
     brokers: kafka.brokers,
     brokerFiles: kafka.dataDir,
@@ -87,9 +93,8 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
     names,
     sandbox,
     connector,
+    pipelines,
     reader,
-    decisions,
-    deadLetters,
   };
 }
 

@@ -57,3 +57,8 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
+
+/** `91.3 %`. */
+export function share(part: number, whole: number): string {
+  return whole === 0 ? 'none' : `${((100 * part) / whole).toFixed(1)} %`;
+}

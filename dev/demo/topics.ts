@@ -4,19 +4,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 
+/** The pipelines of the demo, each named after its kind. */
+export const PIPELINES = ['review', 'import', 'lookup'] as const;
+export type PipelineName = (typeof PIPELINES)[number];
+
+export interface PipelineNames {
+  readonly source: string;
+  /** Partitions of the source. */
+  readonly partitions: number;
+  readonly outcomes: string;
+  readonly deadLetters: string;
+  readonly journal: string;
+  readonly group: string;
+}
+
 /** Everything that the demo makes in the cluster. `config/demo.yaml` puts the names together in the same way. */
 export interface DemoNames {
   /** Before every name; empty on a broker of the demo's own. */
   readonly prefix: string;
-  readonly source: string;
-  readonly decisions: string;
-  readonly deadLetters: string;
-  readonly journal: string;
-  readonly group: string;
   readonly readerGroup: string;
+  readonly pipelines: Readonly<Record<PipelineName, PipelineNames>>;
 }
 
-export const SOURCE_PARTITIONS = 3;
 const CREATE_MS = 15_000;
 const POLL_MS = 25;
 
@@ -26,25 +35,38 @@ export function demoNames(sharedCluster: boolean): DemoNames {
 }
 
 export function namesWith(prefix: string): DemoNames {
+  const names = (pipeline: PipelineName, source: string, outcomes: string, partitions: number): PipelineNames => ({
+    source: `${prefix}${source}`,
+    partitions,
+    outcomes: `${prefix}${source}.${outcomes}`,
+    deadLetters: `${prefix}${source}.dead-letters`,
+    journal: `${prefix}demo-${pipeline}.journal`,
+    group: `${prefix}demo-${pipeline}`,
+  });
   return {
     prefix,
-    source: `${prefix}content-events`,
-    decisions: `${prefix}content-decisions`,
-    deadLetters: `${prefix}content-dead-letters`,
-    journal: `${prefix}content-review-demo.journal`,
-    group: `${prefix}content-review-demo`,
-    readerGroup: `${prefix}content-review-demo-reader`,
+    readerGroup: `${prefix}demo-reader`,
+    pipelines: {
+      review: names('review', 'emails', 'decisions', 3),
+      import: names('import', 'user-data', 'receipts', 2),
+      lookup: names('lookup', 'decision-ids', 'decisions', 1),
+    },
   };
 }
 
-/** Creates the three topics of users; the journal is the connector's own to make. Resolves when they can be used. */
-export async function createTopics(brokers: readonly string[], names: DemoNames): Promise<void> {
+/** What the reader reads. */
+export function outputTopics({ pipelines }: DemoNames): string[] {
+  return Object.values(pipelines).flatMap(({ outcomes, deadLetters }) => [outcomes, deadLetters]);
+}
+
+/** Creates the topics of users; the journals are the connector's own to make. Resolves when they can be used. */
+export async function createTopics(brokers: readonly string[], { pipelines }: DemoNames): Promise<void> {
   await withAdmin(brokers, async (admin) => {
-    const topics = [
-      { topic: names.source, numPartitions: SOURCE_PARTITIONS },
-      { topic: names.decisions, numPartitions: SOURCE_PARTITIONS },
-      { topic: names.deadLetters, numPartitions: 1 },
-    ];
+    const topics = Object.values(pipelines).flatMap(({ source, outcomes, deadLetters, partitions }) => [
+      { topic: source, numPartitions: partitions },
+      { topic: outcomes, numPartitions: partitions },
+      { topic: deadLetters, numPartitions: 1 },
+    ]);
     await admin.createTopics({
       waitForLeaders: false,
       topics: topics.map((topic) => ({ ...topic, replicationFactor: -1 })),
@@ -71,10 +93,15 @@ async function haveLeaders(admin: Admin, topics: string[]): Promise<boolean> {
 export async function deleteTopics(brokers: readonly string[], names: DemoNames): Promise<void> {
   await withAdmin(brokers, async (admin) => {
     const present = new Set(await admin.listTopics());
-    const topics = [names.source, names.decisions, names.deadLetters, names.journal].filter((topic) => present.has(topic));
+    const pipelines = Object.values(names.pipelines);
+    const topics = pipelines
+      .flatMap(({ source, outcomes, deadLetters, journal }) => [source, outcomes, deadLetters, journal])
+      .filter((topic) => present.has(topic));
     if (topics.length > 0) await admin.deleteTopics({ topics });
     const { groups } = await admin.listGroups();
-    const groupIds = [names.group, names.readerGroup].filter((id) => groups.some(({ groupId }) => groupId === id));
+    const groupIds = [...pipelines.map(({ group }) => group), names.readerGroup].filter((id) =>
+      groups.some(({ groupId }) => groupId === id),
+    );
     if (groupIds.length > 0) await admin.deleteGroups(groupIds);
   });
 }

@@ -6,12 +6,16 @@ import { DemoProcess } from './demo-process.ts';
 /** From Ctrl-C to the end, ms: ten times what it takes on a quiet machine. */
 const PROMPT_MS = 5_000;
 
+/** Produced, buffered, at the service. */
+const AT_SERVICE = /^ {2}review +[\d,]+ +[\d,]+ +[1-9]/m;
+
 const MOMENTS: readonly { readonly when: string; readonly pattern: RegExp }[] = [
   { when: 'when it has just begun', pattern: /Kafka: / },
   { when: 'while the broker starts', pattern: /Kafka: (?:starting the broker|.*fetching)|✓ Kafka/ },
   { when: 'while the connector starts', pattern: /connector: (?:creating|starting)/ },
-  { when: 'while e-mails are produced', pattern: /produced [1-9]/ },
-  { when: 'while batches are in review', pattern: /in review [1-9]/ },
+  { when: 'while records are produced', pattern: /^ {2}review +[1-9]/m },
+  { when: 'while batches are at the service', pattern: AT_SERVICE },
+  { when: 'while decisions are looked up', pattern: /^ {2}lookup +[\d,]+ +[\d,]+ +[1-9]/m },
 ];
 
 for (const { when, pattern } of MOMENTS) {
@@ -28,7 +32,7 @@ for (const { when, pattern } of MOMENTS) {
 
 test('a demo killed with SIGKILL leaves no process and no file either', async () => {
   const demo = new DemoProcess();
-  await demo.says(/in review [1-9]/);
+  await demo.says(AT_SERVICE);
   demo.process.kill('SIGKILL');
   assert.equal(await demo.end(), 'SIGKILL');
   await eventually('nothing of it is left', () => demo.left().length === 0);

@@ -1,68 +1,88 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contentEvent, type DemoRecord, POISON } from '../../../dev/demo/events.ts';
-import { type DeadLetter, type Decision, judge, problemsOf } from '../../../dev/demo/judge.ts';
-import type { Ledger } from '../../../dev/demo/producer.ts';
+import { judge, OTHER_END, problemsOf } from '../../../dev/demo/judge.ts';
+import { FAILED, METADATA_CHANGED, WRONG } from '../../../dev/demo/kind.ts';
+import type { Ledger } from '../../../dev/demo/ledger.ts';
+import { CONTENT_POISON, contentEvent, type ExpectedDecision } from '../../../dev/demo/review/events.ts';
+import { type Decision, reviewDemo } from '../../../dev/demo/review/kind.ts';
+import type { DeadLetter } from '../../../dev/demo/terminal.ts';
+import { email, source } from './fixtures.ts';
 
-const [poison] = POISON as readonly [DemoRecord];
-const ledger: Ledger = new Map([
-  ['0-0', email('easy-ham-1')],
-  ['0-1', email('spam-1')],
+const TOPIC = 'emails';
+const [poison] = CONTENT_POISON;
+assert.ok(poison);
+const { value: poisoned } = poison;
+const ledger: Ledger<ExpectedDecision> = new Map([
+  ['0-0', contentEvent(email('easy-ham-1'))],
+  ['0-1', contentEvent(email('spam-1'))],
   ['1-0', poison],
 ]);
-
-function email(group: string): DemoRecord {
-  return contentEvent({ id: '007', group, checksum: { type: 'MD5', value: '0' }, text: 'Subject: hello\n\nbody' });
-}
+const check = await reviewDemo.checker([], { url: '', signal: new AbortController().signal });
 
 function decision(partition: number, offset: number, changes: Partial<Decision> = {}): Decision {
   const expected = ledger.get(`${partition}-${offset}`)?.expected;
-  const event = expected?.kind === 'decision' ? expected : { type: 'email', metadata: {}, result: 'ham' };
+  const event = expected && 'outcome' in expected ? expected.outcome : { type: 'email', metadata: {}, result: 'ham' };
   return {
-    id: `content-events-${partition}-${offset}`,
+    id: `${TOPIC}-${partition}-${offset}`,
     status: 'SUCCESS',
+    error: null,
     result: event.result,
     expected_result: event.result,
     labels: [],
     metadata: structuredClone(event.metadata),
-    batch: { type: event.type },
-    source: { partition, offset, timestamp: '2026-01-01T00:00:00.000Z' },
+    batch: { id: 'b', type: event.type },
+    source: source(TOPIC, partition, offset),
     decided_at: '2026-01-01T00:00:01.000Z',
     ...changes,
   };
 }
 
 function letter(changes: Partial<DeadLetter> = {}): DeadLetter {
-  return { id: 'content-events-1-0', reason: 'not_json', message: '', value: poison.value, coordinate: '1-0', ...changes };
+  return { id: `${TOPIC}-1-0`, reason: 'not_json', message: '', value: poisoned, source: source(TOPIC, 1, 0), ...changes };
+}
+
+function judged(outcomes: readonly Decision[], deadLetters: readonly DeadLetter[]) {
+  return judge(ledger, { topic: TOPIC, outcomes, deadLetters }, check);
 }
 
 const both = [decision(0, 0), decision(0, 1)];
 
 test('one right outcome for every record is well', () => {
-  const verdict = judge(ledger, both, [letter()]);
+  const verdict = judged(both, [letter()]);
   assert.deepEqual(problemsOf(verdict), []);
-  assert.deepEqual([verdict.produced, verdict.decided, verdict.deadLettered], [3, 2, 1]);
+  assert.deepEqual([verdict.produced, verdict.published, verdict.deadLettered], [3, 2, 1]);
   assert.deepEqual(verdict.latenciesMs, [1_000, 1_000]);
 });
 
-const FAULTS: readonly (readonly [string, RegExp, readonly Decision[], readonly DeadLetter[]])[] = [
-  ['a missing decision', /^1 record without .*: 0-1$/, [decision(0, 0)], [letter()]],
-  ['a missing dead letter', /^1 record without .*: 1-0$/, both, []],
-  ['a decision twice', /^1 record with more than one .*: 0-1$/, [...both, decision(0, 1)], [letter()]],
-  ['a decision and a dead letter', /^1 record with more than one .*: 0-1$/, both, [letter(), letter({ coordinate: '0-1' })]],
-  ['a decision of nothing', /^1 record that were never produced .*: 2-9$/, [...both, decision(2, 9)], [letter()]],
-  ['metadata with a number for a text', /^1 record whose metadata .*: 0-0$/, [changed(7), decision(0, 1)], [letter()]],
+const FAULTS: readonly (readonly [string, string, string, readonly Decision[], readonly DeadLetter[]])[] = [
+  ['a missing outcome', 'neither outcome nor dead letter', '0-1', [decision(0, 0)], [letter()]],
+  ['a missing dead letter', 'neither outcome nor dead letter', '1-0', both, []],
+  ['an outcome twice', 'more than one outcome or dead letter', '0-1', [...both, decision(0, 1)], [letter()]],
   [
-    'another reason',
-    /^1 record whose decision or dead letter is not the right one .*: 1-0$/,
+    'an outcome and a dead letter',
+    'more than one outcome or dead letter',
+    '0-1',
     both,
-    [letter({ reason: 'no_type' })],
+    [letter(), letter({ source: source(TOPIC, 0, 1) })],
   ],
-  ['other bytes', /^1 record whose decision or dead letter is not the right one .*: 1-0$/, both, [letter({ value: 'x' })]],
+  ['an outcome of nothing', 'never produced', '2-9', [...both, decision(2, 9)], [letter()]],
   [
-    'a failed review',
-    /^1 record whose review failed .*: 0-0$/,
-    [decision(0, 0, { status: 'ERROR' }), decision(0, 1)],
+    "another pipeline's outcome",
+    'never produced',
+    'user-data-0-0',
+    [...both, decision(0, 0, { source: source('user-data', 0, 0) })],
+    [letter()],
+  ],
+  ['metadata with a number for a text', METADATA_CHANGED, '0-0', [changed(7), decision(0, 1)], [letter()]],
+  ['another reason', OTHER_END, '1-0', both, [letter({ reason: 'no_type' })]],
+  ['other bytes', OTHER_END, '1-0', both, [letter({ value: 'x' })]],
+  ['an outcome where a dead letter belongs', OTHER_END, '1-0', [...both, decision(1, 0)], []],
+  ['a failed review', FAILED, '0-0', [decision(0, 0, { status: 'ERROR' }), decision(0, 1)], [letter()]],
+  [
+    'a decision in a batch of another type',
+    WRONG,
+    '0-0',
+    [decision(0, 0, { batch: { id: 'b', type: 'mailing-list' } }), decision(0, 1)],
     [letter()],
   ],
 ];
@@ -73,10 +93,8 @@ function changed(id: unknown): Decision {
   return { ...whole, metadata: { ...metadata, message: { ...metadata.message, id } } };
 }
 
-for (const [what, problem, decisions, deadLetters] of FAULTS) {
-  test(`the judge finds ${what}`, () => {
-    const problems = problemsOf(judge(ledger, decisions, deadLetters));
-    assert.equal(problems.length, 1, problems.join('\n'));
-    assert.match(problems[0] ?? '', problem);
+for (const [name, what, at, decisions, deadLetters] of FAULTS) {
+  test(`the judge finds ${name}`, () => {
+    assert.deepEqual(problemsOf(judged(decisions, deadLetters)), [`${what}: 1 record, at (partition-offset) ${at}`]);
   });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { type Counts, drawProgress } from '../../../dev/demo/progress.ts';
 import { Screen } from '../../../dev/demo/screen.ts';
 import { table } from '../../../dev/demo/table.ts';
 
@@ -23,7 +24,7 @@ test('at a terminal a block is redrawn in place, and a line that stays goes abov
   assert.equal(text(), '\r\u001b[2A\u001b[0J1\n2\n');
   screen.print('stays');
   assert.equal(text(), '\r\u001b[2A\u001b[0Jstays\n1\n2\n');
-  screen.draw(['last'], 'plain', true);
+  screen.draw(['last'], 'plain', { last: true });
   assert.equal(text(), '\r\u001b[2A\u001b[0Jlast\n');
   screen.print('below');
   assert.equal(text(), 'below\n');
@@ -34,8 +35,8 @@ test('where the output is no terminal, or a narrow one, there are plain lines, a
     const { screen, text } = output(terminal);
     screen.draw(['block'], 'first');
     screen.draw(['block'], 'too soon');
-    screen.draw(['block'], 'last', true);
-    screen.draw(['block'], 'last', true);
+    screen.draw(['block'], 'last', { last: true });
+    screen.draw(['block'], 'last', { last: true });
     assert.equal(text(), 'first\nlast\n');
   }
 });
@@ -50,6 +51,41 @@ test('a table is aligned and as wide as the screen at most', () => {
   assert.deepEqual([head.indexOf('labels'), second.indexOf('short')], [7, 7]);
   assert.match(first, /^ {2}a {4}x+\.\.\. {2}y+\.\.\.$/);
   assert.ok(first.length < 40, first);
+});
+
+const COUNTS: readonly Counts[] = [
+  { name: 'review', total: 2_010, produced: 2_010, buffered: 10, atService: 990, published: 1_000, deadLettered: 10 },
+  { name: 'import', total: 1_000, produced: 500, buffered: 0, atService: 0, published: 0, deadLettered: 0 },
+  { name: 'lookup', total: 100, produced: 0, buffered: 0, atService: 0, published: 0, deadLettered: 0 },
+];
+
+test('progress fits into 80 columns: the counts of each pipeline, and a bar of what is done and what is under way', () => {
+  const { screen, text } = output({ columns: 80 });
+  drawProgress(screen, COUNTS, 4_200);
+  const lines = plain(text()).split('\n');
+  assert.deepEqual(lines, [
+    '   4.2 s   produced  buffered  at service  published  dead letters',
+    '  review      2,010        10         990      1,000            10  ━━━━━━─────',
+    '  import        500         0           0          0             0  ······',
+    '  lookup          0         0           0          0             0',
+    '',
+  ]);
+  for (const line of lines) assert.ok(line.length < 80, line);
+});
+
+test('where nothing is redrawn progress is the same without bars', () => {
+  const { screen, text } = output(undefined);
+  drawProgress(screen, COUNTS, 4_200);
+  assert.equal(
+    text(),
+    [
+      '   4.2 s   produced  buffered  at service  published  dead letters',
+      '  review      2,010        10         990      1,000            10',
+      '  import        500         0           0          0             0',
+      '  lookup          0         0           0          0             0',
+      '',
+    ].join('\n'),
+  );
 });
 
 function plain(line: string): string {

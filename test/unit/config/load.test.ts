@@ -349,7 +349,7 @@ describe('configuration files', () => {
       SERVICE_API_KEY: 'k',
     });
     assert.equal(config.pipelines[0]?.batch.maxAgeMs, 1_000);
-    assert.equal(config.pipelines[0]?.output.topic, 'content-decisions');
+    assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
   });
 
   it('are described by docs/configuration.md as they are (run `node dev/docs/generate.ts` when this fails)', async () => {

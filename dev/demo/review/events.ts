@@ -1,43 +1,39 @@
 /** Content events made from e-mails, and records that are none. */
-import type { Email } from './corpus.ts';
+import { type Email, readEmails } from '../corpus.ts';
+import { type DemoRecord, poison, withPoison } from '../ledger.ts';
+import { headerOf, headersOf, type Result, resultOf, titleOf } from '../mail.ts';
 
-/** A record for the source topic, and what must become of it. */
-export interface DemoRecord {
-  readonly key: string | null;
-  readonly value: string | null;
-  readonly expected: ExpectedDecision | ExpectedDeadLetter;
-}
+export const EMAILS = 2_000;
 
 export interface ExpectedDecision {
-  readonly kind: 'decision';
   readonly type: string;
   readonly metadata: Readonly<Record<string, unknown>>;
-  readonly result: 'ham' | 'spam';
-  /** The e-mail's subject: printable ASCII, short. */
+  readonly result: Result;
+  /** The e-mail's subject, safe to print. */
   readonly title: string;
 }
 
-export interface ExpectedDeadLetter {
-  readonly kind: 'dead letter';
-  /** As in the header `dead-letter-reason`. */
-  readonly reason: string;
+export function contentEvents(): AsyncIterable<DemoRecord<ExpectedDecision>> {
+  return withPoison(good(), EMAILS, CONTENT_POISON);
 }
 
-const TITLE_CHARACTERS = 48;
+async function* good() {
+  for await (const email of readEmails(EMAILS)) yield contentEvent(email);
+}
 
 /** What mailing lists and bulk mailers put into their headers. */
 const LIST_HEADER = /^(?:list-id|list-unsubscribe|list-post|precedence:\s*(?:bulk|list))\b/im;
 
 /** Two content types: what came over a mailing list, and what was sent to one person. */
-export function contentEvent(email: Email): DemoRecord {
-  const headers = email.text.split(/\r?\n\r?\n/, 1)[0] ?? '';
+export function contentEvent(email: Email): DemoRecord<ExpectedDecision> {
+  const headers = headersOf(email);
   const type = LIST_HEADER.test(headers) ? 'mailing-list' : 'email';
-  const result = email.group.startsWith('spam') ? 'spam' : 'ham';
+  const result = resultOf(email);
   const metadata = metadataOf(email, headers);
   return {
     key: `${email.group}/${email.id}`,
     value: JSON.stringify({ type, content: email.text, metadata, expected_result: result }),
-    expected: { kind: 'decision', type, metadata, result, title: titleOf(headers) },
+    expected: { outcome: { type, metadata, result, title: titleOf(headers) } },
   };
 }
 
@@ -57,21 +53,7 @@ function metadataOf(email: Email, headers: string): Record<string, unknown> {
   };
 }
 
-/** null when there is no such header. Folded lines stay as they came. */
-function headerOf(headers: string, name: string): string | null {
-  return new RegExp(`^${name}:[ \\t]*(.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(headers)?.[1] ?? null;
-}
-
-/** Safe to print: e-mails may hold anything, terminal commands too. */
-function titleOf(headers: string): string {
-  const subject = (headerOf(headers, 'subject') ?? '').replace(/\s+/g, ' ').trim();
-  const printable = subject.replace(/[^\x20-\x7e]/g, '.');
-  if (printable === '') return '(no subject)';
-  return printable.length > TITLE_CHARACTERS ? `${printable.slice(0, TITLE_CHARACTERS - 3)}...` : printable;
-}
-
-/** Records that the connector cannot submit, each with the reason that its dead letter must give. */
-export const POISON: readonly DemoRecord[] = [
+export const CONTENT_POISON = [
   poison('not_json', 'this is not JSON'),
   poison('not_json', '{"type":"email","content":"cut off in the mid'),
   poison('null_value', null),
@@ -83,7 +65,3 @@ export const POISON: readonly DemoRecord[] = [
   poison('not_an_object', JSON.stringify(['email', 'A list is no event.'])),
   poison('bad_metadata', JSON.stringify({ type: 'email', content: 'Metadata must be an object.', metadata: 'size 7' })),
 ];
-
-function poison(reason: string, value: string | null, key: string | null = `poison/${reason}`): DemoRecord {
-  return { key, value, expected: { kind: 'dead letter', reason } };
-}
