@@ -95,7 +95,7 @@ async function main(keep: boolean): Promise<number> {
 /** Says what there is to look at; ends with the demo. */
 async function stay({ running }: DemoResult, screen: Screen, { directory, over }: PartContext): Promise<void> {
   const { brokers, names, connector, sandbox, brokerFiles } = running;
-  const localBroker = brokerFiles === undefined ? '' : `  ${path.basename(brokerFiles)}`;
+  const localBroker: [string, string][] = brokerFiles === undefined ? [] : [['', path.basename(brokerFiles)]];
   const pipelines = Object.values(names.pipelines);
   const shown: [string, string][] = [
     ['metrics', `${connector.url}/metrics`],
@@ -110,7 +110,8 @@ async function stay({ running }: DemoResult, screen: Screen, { directory, over }
     ['journals', pipelines.map(({ journal }) => journal).join('  ')],
     ['to read', `node dev/demo/read.ts ${brokers.join(',')} ${names.pipelines.review.outcomes}`],
     ['files', directory],
-    ['', `connector.log  sandbox.log  sandbox${localBroker}`],
+    ['', 'connector.log  sandbox.log  sandbox'],
+    ...localBroker,
   ];
   screen.print(`\n${screen.paint('bold', 'Everything is still running:')}\n`);
   for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);
