@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { EncodingCheck, foreignKind, markBytes } from '../../../src/cli/files/encoding.ts';
+import { Findings } from '../../../src/cli/files/findings.ts';
+
+/** Bytes that meet: pieces of characters, line ends, NUL. */
+const bytes = fc
+  .array(
+    fc.constantFrom(
+      [0x61],
+      [0x0a],
+      [0x0d, 0x0a],
+      [0xc3, 0xa9],
+      [0xf0, 0x9f, 0x98, 0x80],
+      [0xc3],
+      [0xf0, 0x9f],
+      [0x80],
+      [0xff],
+      [0xed, 0xa0, 0x80],
+      [0x00],
+    ),
+    { maxLength: 30 },
+  )
+  .map((pieces) => Buffer.from(pieces.flat()));
+
+/** What a decoder says that is given each line as a whole. */
+function wrongLines(file: Buffer): string[] {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return file
+    .toString('latin1')
+    .split('\n')
+    .flatMap((line, index) => {
+      const found: string[] = [];
+      try {
+        decoder.decode(Buffer.from(line, 'latin1'));
+      } catch {
+        found.push(`${index + 1} not`);
+      }
+      return line.includes('\0') ? [...found, `${index + 1} a N`] : found;
+    });
+}
+
+describe('the encoding of a file', () => {
+  it('is wrong in exactly the lines that a decoder refuses, in pieces of any size', () => {
+    fc.assert(
+      fc.property(bytes, fc.integer({ min: 1, max: 9 }), (file, size) => {
+        const findings = new Findings();
+        const check = new EncodingCheck(findings);
+        for (let at = 0; at < file.length; at += size) check.feed(file.subarray(at, at + size));
+        check.finish();
+        const found = findings.first().map(({ line, message }) => `${line} ${message.slice(0, 3)}`);
+        const expected = wrongLines(file);
+        assert.equal(findings.total, expected.length);
+        assert.deepEqual(found.sort(), expected.slice(0, 10).sort());
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is recognised by the first bytes when it is another one, or when there is no text', () => {
+    const utf16 = Buffer.from('\ufeffContent,author\n', 'utf16le');
+    const cases: readonly (readonly [Buffer, RegExp])[] = [
+      [utf16, /^is UTF-16 text, not UTF-8: save it as UTF-8, or convert it \(iconv -f UTF-16 -t UTF-8/],
+      [Buffer.from(utf16).swap16(), /^is UTF-16 text/],
+      [utf16.subarray(2), /^looks like UTF-16 text, not UTF-8.*UTF-16LE/],
+      [Buffer.from(utf16).swap16().subarray(2), /UTF-16BE/],
+      [Buffer.from([0x1f, 0x8b, 8]), /gzip/],
+      [Buffer.from('PK\x03\x04etc'), /workbook/],
+    ];
+    for (const [head, message] of cases) assert.match(foreignKind(head) ?? '', message);
+    for (const text of ['Content\n', '', 'C', '\ufeffContent', 'a\0b\n', 'Ωμέγα,漢字'])
+      assert.equal(foreignKind(Buffer.from(text)), undefined, text);
+    assert.deepEqual([markBytes(Buffer.from('\ufeffContent')), markBytes(Buffer.from('Content'))], [3, 0]);
+  });
+});

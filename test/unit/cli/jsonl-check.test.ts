@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { MAX_LINE_BYTES } from '../../../src/cli/files/jsonl-check.ts';
+import { checkJsonl } from './checking.ts';
+
+const record = fc.record({ type: fc.string({ unit: 'grapheme' }), data: fc.dictionary(fc.string(), fc.jsonValue()) });
+const chunkBytes = fc.integer({ min: 1, max: 64 });
+const lineOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
+  ['a blank line', Buffer.from(' \t\r'), /^blank: take it out$/],
+  ['a broken line', Buffer.from('{"type":"user","data":{'), /^not JSON/],
+  ['a list', Buffer.from('[]'), /^not a JSON object/],
+  ['a number', Buffer.from('7'), /^not a JSON object$/],
+  ['no type', lineOf({ data: {} }), /^no field type$/],
+  ['neither field', lineOf({}), /^no field type and no field data$/],
+  ['a type that is no text', lineOf({ type: 7, data: {} }), /^the field type must be a text$/],
+  ['data that is a list', lineOf({ type: 'user', data: [] }), /^the field data must be an object$/],
+  ['data that is null', lineOf({ type: 'user', data: null }), /^the field data must be an object$/],
+  [
+    'another field',
+    lineOf({ type: 'user', data: {}, id: 1, 'x\n': 2, y: 3, z: 4 }),
+    /^fields other than type and data: id, x\\u000a, y and 1 more$/,
+  ],
+  ['bytes that are not UTF-8', Buffer.from('{"type":"caf\xe9","data":{}}', 'latin1'), /^not UTF-8/],
+  ['a NUL byte', Buffer.from('{"type":"a","data":{}}\0'), /^a NUL byte/],
+];
+
+describe('a JSON Lines file', () => {
+  it('of records with exactly type and data is right, in pieces of any size, with either line end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(record, { minLength: 1 }),
+        fc.constantFrom('\n', '\r\n'),
+        fc.boolean(),
+        chunkBytes,
+        async (records, end, last, size) => {
+          const text = records.map((one) => JSON.stringify(one)).join(end) + (last ? end : '');
+          const { findings, checked } = await checkJsonl(text, size);
+          assert.deepEqual([findings, checked.records], [[], records.length]);
+        },
+      ),
+    );
+  });
+
+  for (const [name, wrong, message] of WRONG) {
+    it(`with ${name} is wrong in that line, and in no other`, async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(record, { maxLength: 5 }),
+          fc.array(record, { maxLength: 3 }),
+          chunkBytes,
+          async (above, below, size) => {
+            const lines = [...above.map(lineOf), wrong, ...below.map(lineOf)].flatMap((line) => [line, Buffer.from('\n')]);
+            const { findings } = await checkJsonl(Buffer.concat(lines), size);
+            assert.equal(findings.length, 1);
+            assert.equal(findings[0]?.line, above.length + 1);
+            assert.match(findings[0]?.message ?? '', message);
+          },
+        ),
+        { numRuns: 10 },
+      );
+    });
+  }
+
+  it('that is something else is told what to do with it', async () => {
+    assert.match((await checkJsonl('[{"type":"a","data":{}}]\n')).findings[0]?.message ?? '', /jq -c '\.\[\]' FILE/);
+    assert.match(
+      (await checkJsonl('Content,author\nHello,u-7\n')).findings[0]?.message ?? '',
+      /^not JSON\. `batch submit` takes CSV$/,
+    );
+    assert.match((await checkJsonl('{\n  "type": "a"\n}\n')).findings[0]?.message ?? '', /jq -c \. FILE/);
+  });
+
+  it('shows none of its content, also where it is broken', async () => {
+    const { findings } = await checkJsonl('{"type":"user","data":{"secret":hunter2}}\nhunter2\n');
+    assert.equal(findings.length, 2);
+    assert.doesNotMatch(JSON.stringify(findings), /hunter2/);
+  });
+
+  it('with a line that has no end is refused with bounded memory, and read on to the next', async () => {
+    const long = Buffer.alloc(MAX_LINE_BYTES + 1, 'x');
+    const { findings } = await checkJsonl(
+      Buffer.concat([Buffer.from('{"type":"a","data":{}}\n'), long, Buffer.from('\n7\n')]),
+      1 << 16,
+    );
+    assert.deepEqual(
+      findings.map(({ line, message }) => `${line} ${message.slice(0, 12)}`),
+      ['2 longer than ', '3 not a JSON o'].map((text) => text.slice(0, 14)),
+    );
+  });
+});
