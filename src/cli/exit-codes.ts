@@ -8,6 +8,9 @@ export const EXIT = {
   missing: 5,
   double: 6,
   unknown: 7,
+  failed: 8,
+  partlyFailed: 9,
+  unfinished: 10,
   interrupted: 130,
 } as const;
 
@@ -17,11 +20,14 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'done, or shut down as asked',
   failure: 'something failed that should not have: the log says what',
   usage: 'wrong arguments, or a configuration with problems',
-  unreachable: 'Kafka or the service could not be reached at the start',
+  unreachable: 'Kafka or the service could not be reached at the start; tools, batch, import, decision: at any time',
   refused: 'refused: topics, journal or permissions are not as they must be',
   missing: 'audit, explain: a source record has no terminal record, and is not on its way',
   double: 'audit, explain: a terminal record too many',
   unknown: 'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
+  failed: 'batch, import, decision: the service ended it as ERROR, CANCELLED or FAILED',
+  partlyFailed: 'batch: done, but for some of its rows, which have no decision',
+  unfinished: 'batch, import, decision: not finished yet',
   interrupted: 'ended by a signal before it was through; run: at once, by a second one',
 };
 

@@ -3,14 +3,18 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/problem.ts';
 import { redactText } from '../telemetry/redact.ts';
 import { auditCommand } from './commands/audit.ts';
+import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
+import { decisionCommand } from './commands/decision.ts';
 import { explainCommand } from './commands/explain.ts';
+import { importCommand } from './commands/import.ts';
 import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
-import type { Io, Outlet } from './io.ts';
+import { type Io, type Outlet, PROGRAM } from './io.ts';
+import { UsageProblem } from './usage.ts';
 
 const MAX_CAUSES = 5;
 
@@ -32,12 +36,24 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
 /** Whoever says something need not wait for its reader: the end of the command does. */
 class Speech implements Io {
   readonly env: Io['env'];
+  readonly program: string;
+  readonly outIsTerminal: boolean;
   readonly #outlet: Outlet;
   #said: Promise<boolean> = Promise.resolve(true);
 
   constructor(outlet: Outlet) {
     this.env = outlet.env;
+    this.program = outlet.program ?? PROGRAM;
+    this.outIsTerminal = outlet.outIsTerminal ?? false;
     this.#outlet = outlet;
+  }
+
+  errColumns(): number | undefined {
+    return this.#outlet.errColumns?.();
+  }
+
+  data(bytes: Uint8Array): Promise<boolean> {
+    return this.#outlet.data?.(bytes) ?? Promise.resolve(false);
   }
 
   out(text: string): void {
@@ -63,7 +79,7 @@ class Speech implements Io {
 }
 
 function createProgram(io: Io, finish: (code: number) => void): Command {
-  const program = new Command('content-review-connector')
+  const program = new Command(PROGRAM)
     .description(
       'Reads content events from Kafka, has a Content Review Service review them in batches, and publishes exactly one decision per event.',
     )
@@ -89,6 +105,9 @@ ${exitCodeTable()}`,
     explainCommand,
     auditCommand,
     deadLettersCommand,
+    batchCommand,
+    importCommand,
+    decisionCommand,
     sandboxCommand,
   ]) {
     const command = create(io, finish);
@@ -107,7 +126,7 @@ function inherit(from: Command, command: Command, name: string): void {
 function exitCodeOf(error: unknown, io: Io): number {
   // Commander has printed its message already; asking for help or version is no mistake.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  if (error instanceof ConfigError) {
+  if (error instanceof ConfigError || error instanceof UsageProblem) {
     io.err(`${error.message}\n`);
     return EXIT.usage;
   }

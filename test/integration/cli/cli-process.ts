@@ -13,11 +13,15 @@ export interface Ended {
 }
 
 /** Starts the command line as a user would: a process of its own, in the repository, with nothing but `env`. */
-export function startCli(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+export function startCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+) {
   const child: ChildProcess = spawn(process.execPath, [MAIN, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
   let out = '';
   let err = '';
@@ -28,18 +32,21 @@ export function startCli(args: readonly string[], env: Readonly<Record<string, s
     err += text;
   });
   const ended = once(child, 'close').then(([code, signal]): Ended => ({ code, signal, out, err }));
-  /** Resolves with what `pattern` matched on standard output; rejects when the process ends before. */
-  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
+  const seen = (stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const look = () => {
-        const match = pattern.exec(out);
+        const match = pattern.exec(stream === 'stdout' ? out : err);
         if (match !== null) resolve(match);
       };
-      child.stdout?.on('data', look);
+      child[stream]?.on('data', look);
       look();
       ended.then(() => reject(new Error(`ended before it said ${pattern}: ${out}${err}`)), reject);
     });
-  return { child, ended, said };
+  /** Resolves with what `pattern` matched on standard output; rejects when the process ends before. */
+  const said = (pattern: RegExp) => seen('stdout', pattern);
+  /** The same on standard error. */
+  const told = (pattern: RegExp) => seen('stderr', pattern);
+  return { child, ended, said, told };
 }
 
 /** Runs it to its end. */

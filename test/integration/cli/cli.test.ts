@@ -25,7 +25,18 @@ describe('the command line as a process', TIMEOUT, () => {
     const { code, out, err } = await runCliProcess(['--help']);
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
-    for (const command of ['run', 'check', 'journal', 'explain', 'audit', 'dead-letters', 'sandbox'])
+    for (const command of [
+      'run',
+      'check',
+      'journal',
+      'explain',
+      'audit',
+      'dead-letters',
+      'batch',
+      'import',
+      'decision',
+      'sandbox',
+    ])
       assert.match(out, new RegExp(`^ {2}${command} `, 'm'));
     assert.match(out, /npm run demo/);
     for (const [name, meaning] of Object.entries(EXIT_MEANINGS))
@@ -40,6 +51,9 @@ describe('the command line as a process', TIMEOUT, () => {
       ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
       ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],
       ['dead-letters', ['list', 'replay']],
+      ['batch', ['submit', 'get', 'results']],
+      ['import', ['submit', 'get']],
+      ['decision', ['get']],
       ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
     ] as const) {
       const { code, out } = await runCliProcess([command, '--help']);

@@ -48,6 +48,9 @@ describe('exit codes', () => {
       missing: 5,
       double: 6,
       unknown: 7,
+      failed: 8,
+      partlyFailed: 9,
+      unfinished: 10,
       interrupted: 130,
     });
   });

@@ -1,0 +1,87 @@
+/** From what went wrong to what a person reads, and the exit code. */
+import {
+  ContentReviewError,
+  NoResultsError,
+  NotFoundError,
+  RejectedError,
+  RequestError,
+  TooLargeError,
+  UnauthorizedError,
+  UnavailableError,
+  WaitTimeoutError,
+} from '../../client/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { BadFile } from '../files/findings.ts';
+import { FileChanged } from '../files/input-file.ts';
+import { BadOutput } from '../files/output.ts';
+import { printable } from '../printable.ts';
+import { UsageProblem } from '../usage.ts';
+import type { Connection } from './connection.ts';
+
+export interface Failure {
+  readonly message: string;
+  readonly code: ExitCode;
+}
+
+/** A failure that a command has already put into words. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+  readonly code: ExitCode;
+
+  constructor(message: string, code: ExitCode) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const MAX_DETAIL = 1_000;
+
+/** @returns undefined for what nobody has foreseen. */
+export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl' | 'keyFrom'>): Failure | undefined {
+  if (error instanceof CommandFailed) return { message: error.message, code: error.code };
+  if (error instanceof BadFile || error instanceof BadOutput || error instanceof UsageProblem)
+    return { message: error.message, code: EXIT.usage };
+  if (error instanceof FileChanged)
+    return { message: `${error.message}: submit it again when it is finished`, code: EXIT.failure };
+  if (!(error instanceof ContentReviewError)) return undefined;
+  const { what, code } = meaningOf(error, connection);
+  // No upload without what was to be created for it.
+  const unsent = error instanceof RequestError && error.operation.startsWith('create_') ? '. Nothing was sent' : '';
+  return { message: `${what}${unsent}.\n  ${printable(error.message, MAX_DETAIL)}`, code };
+}
+
+function meaningOf(
+  error: ContentReviewError,
+  { baseUrl, keyFrom }: Pick<Connection, 'baseUrl' | 'keyFrom'>,
+): { readonly what: string; readonly code: ExitCode } {
+  const where = `the service at ${baseUrl}`;
+  if (error instanceof UnauthorizedError)
+    return { what: `The API key (from ${keyFrom}) is not accepted by ${where}`, code: EXIT.refused };
+  if (error instanceof NotFoundError) return notFound(error, where);
+  if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
+  if (error instanceof TooLargeError)
+    return { what: 'The file is larger than the storage takes: submit it in parts', code: EXIT.usage };
+  if (error instanceof RejectedError) return { what: `Refused by ${where}`, code: EXIT.usage };
+  if (error instanceof NoResultsError) {
+    const over = error.batchStatus === 'ERROR' || error.batchStatus === 'CANCELLED';
+    return over
+      ? { what: 'There are no results, and there will be none', code: EXIT.failed }
+      : { what: 'There are no results yet: --wait waits for them', code: EXIT.unfinished };
+  }
+  if (error instanceof WaitTimeoutError) return { what: 'Not finished in the time that was given', code: EXIT.unfinished };
+  return { what: `Something failed at ${where}`, code: EXIT.failure };
+}
+
+function notFound({ operation }: RequestError, where: string) {
+  const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
+  if (verb === 'get') return { what: `There is no ${kind} with this id at ${where}`, code: EXIT.usage };
+  if (verb === 'create')
+    return { what: `There is nothing to submit a ${kind} to at ${where}: check its address`, code: EXIT.usage };
+  return { what: `The storage of ${where} does not know its own address`, code: EXIT.failure };
+}
+
+function unreached({ operation, status }: RequestError, where: string): string {
+  const what = operation === 'upload' || operation === 'download' ? `the storage of ${where}` : where;
+  const which = what.replace(/^t/, 'T');
+  return status === undefined ? `${which} cannot be reached` : `${which} is not able to answer now`;
+}

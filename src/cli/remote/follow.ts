@@ -1,0 +1,72 @@
+/** Waiting for a batch, an import or a decision, through outages of the service, until it ends or somebody has had enough. */
+import { UnavailableError, type WaitOptions, WaitTimeoutError } from '../../client/index.ts';
+import { EXIT } from '../exit-codes.ts';
+import { ago } from '../table.ts';
+import { CommandFailed } from './failures.ts';
+import { Interrupted, type Session } from './session.ts';
+
+/** Soon enough for a small batch, and then ever less often. */
+const FIRST_DELAY_MS = 250;
+/** A service that was there and is away this long is given up. */
+const PATIENCE_MS = 10 * 60_000;
+const REDRAW_MS = 1_000;
+
+export interface Followed<View> {
+  /** `batch 1f75…`. */
+  readonly name: string;
+  readonly ask: (options: WaitOptions<View>) => Promise<View>;
+  /** How it stands, in a few words. */
+  readonly state: (view: View) => string;
+  /** The command that goes on waiting. */
+  readonly command: string;
+  /** Gives up after this long, in ms. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Asks until it has ended.
+ * @throws CommandFailed `unfinished` after timeoutMs, `interrupted` by a signal, `unreachable` when the service went away: each says how
+ * to go on. What else the client throws.
+ */
+export async function follow<View>(session: Session, followed: Followed<View>): Promise<View> {
+  const { progress, signal } = session;
+  const { name, command, timeoutMs } = followed;
+  const startedMs = performance.now();
+  let state = '';
+  let answeredMs: number | undefined;
+  const show = () => progress.show(() => `${name}: ${state}, ${ago(startedMs, performance.now())}`);
+  const onAnswer = (view: View) => {
+    answeredMs = performance.now();
+    state = followed.state(view);
+    show();
+  };
+  const redraw = setInterval(show, REDRAW_MS);
+  try {
+    for (;;) {
+      const restMs = timeoutMs === undefined ? undefined : Math.max(1, timeoutMs - (performance.now() - startedMs));
+      try {
+        const options = { signal, onAnswer, firstDelayMs: FIRST_DELAY_MS };
+        return await followed.ask(restMs === undefined ? options : { ...options, timeoutMs: restMs });
+      } catch (error) {
+        // An address at which nobody ever answered is wrong rather than away.
+        const patient = answeredMs !== undefined && performance.now() - answeredMs < PATIENCE_MS;
+        if (!(error instanceof UnavailableError) || !patient) throw error;
+        progress.note(`${name}: the service cannot be reached just now, waiting for it`);
+      }
+    }
+  } catch (error) {
+    const [what, code] = stopped(error, name) ?? [];
+    if (what === undefined || code === undefined) throw error;
+    throw new CommandFailed(`${what} To go on waiting:\n  ${command}`, code);
+  } finally {
+    clearInterval(redraw);
+    progress.clear();
+  }
+}
+
+function stopped(error: unknown, name: string) {
+  if (error instanceof Interrupted) return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
+  if (error instanceof WaitTimeoutError) return [`${name} is not finished in this time.`, EXIT.unfinished] as const;
+  if (error instanceof UnavailableError) return [`The service cannot be reached to ask for ${name}.`, EXIT.unreachable] as const;
+  return undefined;
+}

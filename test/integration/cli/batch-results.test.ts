@@ -1,0 +1,85 @@
+/** `batch get` and `batch results` against the sandbox: states as exit codes, and result files that are whole or not there. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { bench } from './service-commands.ts';
+
+const DIRECTORY = temporaryDirectory();
+let benches = 0;
+const nextDirectory = () => path.join(DIRECTORY, String(++benches));
+
+const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
+const POLICY: SandboxOptions['policy'] = { review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] } };
+
+describe('batch get and batch results', { timeout: 60_000 }, () => {
+  it('tell the state by words, JSON and exit code', async (t) => {
+    const service = await bench(t, nextDirectory(), POLICY);
+    const submit = async () => (await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post')).out.trim();
+    service.faults({ operation: 'review', action: 'stuck' });
+    const stuck = await submit();
+    const pending = await service.run('batch', 'get', stuck, '--json');
+    assert.equal(pending.code, EXIT.unfinished);
+    assert.equal(JSON.parse(pending.out).outcome, 'unfinished');
+    const early = await service.run('batch', 'results', stuck);
+    assert.deepEqual([early.code, early.out], [EXIT.unfinished, '']);
+    assert.match(early.err, /There are no results yet: --wait waits for them\./);
+
+    const id = await submit();
+    assert.equal((await service.run('batch', 'get', id, '--wait')).code, EXIT.ok);
+    const csv = await service.run('batch', 'results', id);
+    assert.equal(csv.code, EXIT.ok);
+    assert.match(csv.out, /^Content,Status,/);
+    const rows = (await service.run('batch', 'results', id, '--json')).out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      rows.map(({ row, content, status, result, metadata }) => [row, content, status, result, metadata]),
+      [
+        [1, 'Buy now, "cheap"!\r\nReally.', 'SUCCESS', 'rejected', { author: 'u-7' }],
+        [2, 'Good morning', 'SUCCESS', 'approved', { author: 'u-8' }],
+      ],
+    );
+    const unknown = await service.run('batch', 'get', 'nope');
+    assert.equal(unknown.code, EXIT.usage);
+    assert.match(unknown.err, /There is no batch with this id at the service at http/);
+  });
+
+  it('go on with a download that breaks, byte for byte, and leave no file that is not whole', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', `Content\n${Array.from({ length: 3_000 }, (_, n) => `row ${n} of many\n`).join('')}`);
+    const id = (await service.run('batch', 'submit', file, '-t', 'post')).out.trim();
+    const whole = await service.run('batch', 'results', id, '--wait');
+    const results = service.path('results.csv');
+    service.faults(
+      { operation: 'download', action: 'cut', afterBytes: 20_000 },
+      { operation: 'download', action: 'cut', afterBytes: 50_000 },
+    );
+    const resumed = await service.run('batch', 'results', id, '--output', results);
+    assert.equal(resumed.code, EXIT.ok, resumed.err);
+    assert.match(resumed.err, /the download broke after \S+ kB, going on/);
+    assert.equal(readFileSync(results, 'utf8'), whole.out);
+
+    service.faults({ operation: 'download', action: 'short', bytes: 20_000 });
+    const short = await service.run('batch', 'results', id, '--output', service.path('short.csv'));
+    assert.equal(short.code, EXIT.failure);
+    assert.match(short.err, /The result file (has \d+ rows|ends within a row), but the service counted 3000: fetch it again/);
+    assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
+  });
+
+  it('replace a file only when told to', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const id = (await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json')).out;
+    const { batchId } = JSON.parse(id);
+    const there = service.file('there.csv', 'precious');
+    assert.equal((await service.run('batch', 'results', batchId, '-o', there)).code, EXIT.usage);
+    assert.equal(readFileSync(there, 'utf8'), 'precious');
+    assert.equal((await service.run('batch', 'results', batchId, '-o', there, '--force')).code, EXIT.ok);
+    assert.match(readFileSync(there, 'utf8'), /^Content,/);
+    assert.equal((await service.run('batch', 'results', batchId, '-o', '/dev/null')).code, EXIT.ok);
+  });
+});

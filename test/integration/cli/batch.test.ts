@@ -1,0 +1,248 @@
+/** `batch submit` against the sandbox: what goes up, what is said, and the exit codes. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { deadAddress } from '../service/servers.ts';
+import { type Bench, bench, run } from './service-commands.ts';
+
+const DIRECTORY = temporaryDirectory();
+let benches = 0;
+const nextDirectory = () => path.join(DIRECTORY, String(++benches));
+
+const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
+const POLICY: SandboxOptions['policy'] = {
+  review: {
+    rules: [
+      { when: { contains: ['fail this row'] }, error: true },
+      { when: { contains: ['buy now'] }, result: 'rejected' },
+    ],
+  },
+};
+const ID = /^[0-9a-f-]{36}$/;
+/** What each test of something that must not be sent ends with. */
+function assertNothingSent({ sandbox }: Bench): void {
+  assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
+}
+
+describe('batch submit', { timeout: 60_000 }, () => {
+  it('sends the file as it is, and prints nothing but the id on standard output', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { code, out, err } = await service.run('batch', 'submit', service.file('posts.csv', CSV), '--type', 'post');
+    assert.equal(code, EXIT.ok);
+    const id = out.trimEnd();
+    assert.match(id, ID);
+    assert.equal(out, `${id}\n`);
+    assert.match(err, /posts\.csv: 2 rows, 2 columns, 7\d B\nbatch \S+ created\nuploaded/);
+    assert.match(err, new RegExp(`follow it with: \\S+ batch get ${id} --wait --config \\S+service.yaml`));
+    const [batch] = service.sandbox.batches();
+    assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
+  });
+
+  it('with --wait and --output ends with how the batch ended, and the whole result file under its name', async (t) => {
+    const service = await bench(t, nextDirectory(), POLICY);
+    const results = service.path('results.csv');
+    const file = service.file('posts.csv', CSV);
+    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', results);
+    assert.equal(code, EXIT.ok, err);
+    assert.match(out, /^batch {4}\S{36}\ntype {5}post\nstatus {3}SUCCESS\nrows {5}2: 2 decided\n$/);
+    assert.match(err, /results of batch \S+: 2 rows in \S+results\.csv\n$/);
+    assert.match(
+      readFileSync(results, 'utf8'),
+      /^Content,Status,Sandbox result,Expected result,Labels,author\n"Buy now, ""cheap""!\r\nReally\.",SUCCESS,rejected,.*,u-7\nGood morning,/s,
+    );
+    assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
+  });
+
+  it('with --json gives one document, and with --output - the results alone', async (t) => {
+    const service = await bench(t, nextDirectory(), POLICY);
+    const file = service.file('posts.csv', CSV);
+    const submitted = await service.run('batch', 'submit', file, '-t', 'post', '--json');
+    assert.deepEqual(Object.keys(JSON.parse(submitted.out)), ['batchId']);
+    const waited = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--json');
+    const { batchId, ...rest } = JSON.parse(waited.out);
+    assert.match(batchId, ID);
+    const counts = { total: 2, success: 2, pending: 0, error: 0, cancelled: 0 };
+    assert.deepEqual(rest, { type: 'post', status: 'SUCCESS', counts, outcome: 'done' });
+    const piped = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', '-');
+    assert.match(piped.out, /^Content,Status,/);
+    assert.equal(piped.out.trimEnd().split(/\r?\n/).length, 4);
+  });
+
+  it('takes a byte order mark away and says so', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      service.file('marked.csv', `\ufeff${CSV}`),
+      '-t',
+      'post',
+      '--wait',
+      '--output',
+      '-',
+    );
+    assert.equal(code, EXIT.ok, err);
+    assert.match(err, /note: begins with a byte order mark \(3 bytes\): it is sent without/);
+    assert.match(out, /^Content,Status/);
+  });
+
+  it('sends nothing of a file with problems: each is told by line, and the exit code is 2', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const cases: readonly (readonly [string | Buffer, RegExp])[] = [
+      [
+        'Content,x\na,b\na\na,b,c\n',
+        /^\S+bad\.csv has 2 problems\. Nothing was sent\.\n {2}line 3: 1 cell, where the header has 2\n {2}line 4: 3 cells/,
+      ],
+      ['a,b\n1,2\n', /line 1: the first line must be a header with a column called Content/],
+      ['', /bad\.csv is empty\. Nothing was sent\.\n$/],
+      ['\ufeff', /is empty\. Nothing was sent\.\n$/],
+      [Buffer.from(`\ufeff${CSV}`, 'utf16le'), /is UTF-16 text, not UTF-8: save it as UTF-8/],
+      [Buffer.from('Content\ncaf\xe9\n', 'latin1'), /line 2: not UTF-8 \(Windows-1252 or Latin-1, perhaps\)/],
+    ];
+    for (const [content, message] of cases) {
+      const { code, out, err } = await service.run('batch', 'submit', service.file('bad.csv', content), '-t', 'post');
+      assert.deepEqual([code, out], [EXIT.usage, '']);
+      assert.match(err, message);
+    }
+    assertNothingSent(service);
+  });
+
+  it('refuses before anything is sent what could not end well', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', CSV);
+    const there = service.file('there.csv', 'precious');
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [[service.path('none.csv'), '-t', 'post'], /none\.csv cannot be read: there is no such file/],
+      [[service.path('.'), '-t', 'post'], /is a directory/],
+      [[file], /required option '-t, --type <type>' not specified/],
+      [[file, '-t', ' '], /--type needs a type/],
+      [[file, '-t', 'post', '--output', 'x.csv'], /--output needs --wait/],
+      [[file, '-t', 'post', '--timeout', '5m'], /--timeout needs --wait/],
+      [[file, '-t', 'post', '--wait', '--timeout', '5'], /has a unit/],
+      [[file, '-t', 'post', '--wait', '--output', there], /there\.csv exists already: name another file, or add --force/],
+      [
+        [file, '-t', 'post', '--wait', '--output', service.path('no/such/x.csv')],
+        /nothing can be written to \S+no\/such: there is no such directory/,
+      ],
+      [[file, '-t', 'post', '--wait', '--output', service.path('.')], /is a directory: name a file in it/],
+      [[file, '-t', 'post', '--wait', '--output', '-', '--json'], /both want standard output/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, err } = await service.run('batch', 'submit', ...args);
+      assert.equal(code, EXIT.usage, err);
+      assert.match(err, message);
+    }
+    assert.equal(readFileSync(there, 'utf8'), 'precious');
+    assertNothingSent(service);
+  });
+
+  it('ends with 9 when rows have no decision, with 8 when the batch failed, each with the counts', async (t) => {
+    const service = await bench(t, nextDirectory(), POLICY);
+    const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
+    const results = service.path('results.csv');
+    const partly = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', results);
+    assert.equal(partly.code, EXIT.partlyFailed);
+    assert.match(partly.out, /rows {5}2: 1 decided, 1 failed\n/);
+    assert.match(partly.err, /2 rows, 1 without a decision in/);
+    assert.match(readFileSync(results, 'utf8'), /fail this row,ERROR/);
+    for (const action of ['batch_error', 'batch_cancelled'] as const) {
+      service.faults({ operation: 'review', action });
+      const failed = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', service.path('never.csv'));
+      assert.equal(failed.code, EXIT.failed);
+      assert.match(failed.out, action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/);
+    }
+    assert.equal(existsSync(service.path('never.csv')), false);
+  });
+
+  it('ends with 10 when the time is over, and says how to go on waiting', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.faults({ operation: 'review', action: 'stuck' });
+    const { code, err } = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+      '--timeout',
+      '50ms',
+    );
+    assert.equal(code, EXIT.unfinished);
+    assert.match(
+      err,
+      /batch \S+ is not finished in this time\. To go on waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+    );
+  });
+
+  it('creates again when the answer was lost, and uploads the file to one batch only', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.faults({ operation: 'create_batch', action: 'reset_after' });
+    const { code, out, err } = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
+    assert.equal(code, EXIT.ok);
+    assert.match(err, /create_batch: reset \(what it may have created stays empty\), trying again/);
+    const uploaded = service.sandbox.batches().filter((batch) => batch.uploaded !== null);
+    assert.deepEqual([service.sandbox.batches().length, uploaded.map((batch) => batch.batch_id)], [2, [out.trim()]]);
+  });
+
+  it('asks what became of an upload whose answer was lost, and sends nothing again', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
+    const arrived = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait');
+    assert.equal(arrived.code, EXIT.ok, arrived.err);
+    assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
+    service.faults(
+      { operation: 'upload', action: 'reset_after', times: 2 },
+      { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' },
+    );
+    const unclear = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait');
+    assert.equal(unclear.code, EXIT.unreachable);
+    assert.match(
+      unclear.err,
+      /Whether batch \S+ has its file is not known\.\nLook before you submit the file again.*:\n {2}\S+ batch get \S{36} --config/s,
+    );
+    assert.equal(service.sandbox.batches().length, 2);
+  });
+
+  it('says of an upload that did not work that the batch stays without a file', async (t) => {
+    const service = await bench(t, nextDirectory(), { storage: { maxUploadBytes: '60B' } });
+    const small = service.file('small.csv', 'Content\nHello\n');
+    const submit = (file: string) => service.run('batch', 'submit', file, '-t', 'post', '--wait');
+    const without = /batch \S{36} stays without a file, and nothing is done with it\. Submit/;
+    const tooLarge = await submit(service.file('posts.csv', CSV));
+    assert.deepEqual(
+      [tooLarge.code, without.test(tooLarge.err), /larger than the storage takes/.test(tooLarge.err)],
+      [EXIT.usage, true, true],
+    );
+    service.faults({ operation: 'create_batch', action: 'expired_url' });
+    const expired = await submit(small);
+    assert.deepEqual([expired.code, without.test(expired.err), /no longer valid/.test(expired.err)], [EXIT.failure, true, true]);
+    assert.deepEqual(
+      service.sandbox.batches().map((batch) => batch.uploaded),
+      [null, null],
+    );
+    assert.doesNotMatch(tooLarge.err + expired.err, /x-amz|X-Amz|Signature/i);
+  });
+
+  it('ends with 2 for a type that the service does not take, with 4 for a wrong key, with 3 for a service that is not there', async (t) => {
+    const service = await bench(t, nextDirectory(), { service: { types: ['comment'] } });
+    const file = service.file('posts.csv', CSV);
+    const type = await service.run('batch', 'submit', file, '-t', 'post');
+    assert.equal(type.code, EXIT.usage);
+    assert.match(type.err, /Refused by the service at \S+\. Nothing was sent\.\n {2}create_batch .*known are comment/);
+    const args = ['batch', 'submit', file, '-t', 'comment'];
+    const key = await run(args, { ...service.env, CONTENT_REVIEW_API_KEY: 'sk-wrong-key' });
+    assert.equal(key.code, EXIT.refused);
+    assert.match(
+      key.err,
+      /The API key \(from CONTENT_REVIEW_API_KEY\) is not accepted by the service at \S+\. Nothing was sent\./,
+    );
+    assert.doesNotMatch(key.err, /sk-wrong/);
+    const none = await service.run(...args, '--url', await deadAddress());
+    assert.equal(none.code, EXIT.unreachable);
+    assert.match(none.err, /The service at \S+ cannot be reached\. Nothing was sent\./);
+    assertNothingSent(service);
+  });
+});

@@ -1,0 +1,70 @@
+/** How the commands that talk to the service find it, and its key. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { bench, KEY, run } from './service-commands.ts';
+
+const DIRECTORY = temporaryDirectory();
+let benches = 0;
+const nextDirectory = () => path.join(DIRECTORY, String(++benches));
+
+describe('the connection', { timeout: 60_000 }, () => {
+  it('is taken from the command line, a configuration, or the environment, in this order', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { baseUrl } = service.sandbox;
+    const keyFile = service.file('key', `${KEY}\n`);
+    const get = (args: readonly string[], env: Record<string, string> = {}) => run(['batch', 'get', 'nope', ...args], env);
+    const reached = /There is no batch with this id/;
+    assert.match((await get([], { ...service.env })).err, reached);
+    assert.match(
+      (
+        await get(['--url', baseUrl, '--api-key-file', keyFile], {
+          CONTENT_REVIEW_URL: 'http://127.0.0.1:1',
+          CONTENT_REVIEW_API_KEY: 'x',
+        })
+      ).err,
+      reached,
+    );
+    // The rest of a configuration may need what is not there.
+    const config = service.file(
+      'c.yaml',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the command fills it in from its environment.
+      'kafka: {brokers: "${NOT_SET}"}\nservice: {baseUrl: "${URL}", apiKey: {file: key}}\npipelines: 7\n',
+    );
+    assert.match((await get(['-c', config], { URL: baseUrl, CONTENT_REVIEW_API_KEY: 'x' })).err, reached);
+    assert.match((await get(['-c', config, '--url', baseUrl], {})).err, reached);
+  });
+
+  it('that is not said, or cannot be used, is a wrong call, and no key is ever shown', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { baseUrl } = service.sandbox;
+    const get = (args: readonly string[], env: Record<string, string> = {}) => run(['batch', 'get', 'nope', ...args], env);
+    const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
+      [[], { CONTENT_REVIEW_API_KEY: KEY }, /Where is the service\? Say --url, or set CONTENT_REVIEW_URL/],
+      [['--url', baseUrl], {}, /There is no API key: set CONTENT_REVIEW_API_KEY/],
+      [['--url', baseUrl], { CONTENT_REVIEW_API_KEY: ' ' }, /CONTENT_REVIEW_API_KEY: it is empty/],
+      [['--url', 'review.example.com'], { CONTENT_REVIEW_API_KEY: KEY }, /the address of the service must be an absolute http/],
+      [['--url', 'http://me:hunter2@host'], { CONTENT_REVIEW_API_KEY: KEY }, /must hold no credentials/],
+      [
+        ['--url', baseUrl, '--api-key-file', service.path('none')],
+        {},
+        /cannot be taken from the file \S+none: there is no such file/,
+      ],
+      [['--url', baseUrl, '--api-key', 'hunter2'], {}, /A key on the command line can be read by every user/],
+      [
+        ['-c', service.file('wrong.yaml', 'service: {baseUrl: 7, apiKeys: hunter2}\n')],
+        {},
+        /has 3 problems:\n(.*\n)*.*service\.apiKeys: unknown option; did you mean apiKey\?/,
+      ],
+      [['-c', service.path('none.yaml')], {}, /cannot be read: there is no such file/],
+    ];
+    for (const [args, env, message] of cases) {
+      const { code, err } = await get(args, env);
+      assert.equal(code, EXIT.usage, err);
+      assert.match(err, message);
+      assert.doesNotMatch(err, /hunter2|sk-live/);
+    }
+  });
+});

@@ -1,0 +1,151 @@
+/** `import` and `decision` against the sandbox, and files that change while they are being sent. */
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { bench } from './service-commands.ts';
+
+const DIRECTORY = temporaryDirectory();
+let benches = 0;
+const nextDirectory = () => path.join(DIRECTORY, String(++benches));
+
+const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"total":1.50}}\n';
+
+describe('import', { timeout: 60_000 }, () => {
+  it('sends the file as it is, and waits for its end', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('records.jsonl', `\ufeff${JSONL}`);
+    const submitted = await service.run('import', 'submit', file);
+    assert.equal(submitted.code, EXIT.ok, submitted.err);
+    assert.match(submitted.err, /records\.jsonl: 2 records, \d+ B\n {2}note: begins with a byte order mark/);
+    const id = submitted.out.trim();
+    const content = await fetch(`${service.sandbox.baseUrl}/sandbox/imports/${id}/content`);
+    assert.equal(await content.text(), JSONL);
+    assert.deepEqual(JSON.parse((await service.run('import', 'get', id, '--wait', '--json')).out), {
+      importId: id,
+      status: 'COMPLETE',
+      outcome: 'done',
+    });
+    const waited = await service.run('import', 'submit', file, '--wait');
+    assert.match(waited.out, /^import {3}\S{36}\nstatus {3}COMPLETE\n$/);
+  });
+
+  it('ends with 8 when it failed, with 10 while it is not finished, with 2 for an unknown id', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('records.jsonl', JSONL);
+    service.faults({ operation: 'ingest', action: 'import_failed' }, { operation: 'ingest', action: 'stuck' });
+    assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.failed);
+    const stuck = await service.run(
+      'import',
+      'submit',
+      file,
+      '--wait',
+      '--timeout',
+      '50ms',
+      '--import-path',
+      '/v1/import/{import_id}',
+    );
+    assert.equal(stuck.code, EXIT.unfinished);
+    assert.match(stuck.err, /import get \S{36} --wait --config \S+ --import-path '\/v1\/import\/\{import_id\}'\n$/);
+    const unknown = await service.run('import', 'get', 'nope');
+    assert.equal(unknown.code, EXIT.usage);
+    assert.match(unknown.err, /There is no import with this id/);
+  });
+
+  it('sends nothing of a file with problems', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('bad.jsonl', `${JSONL}\n{"type":"user"}\n{"type":"user","data":{},"id":7}\n`);
+    const { code, out, err } = await service.run('import', 'submit', file, '--wait');
+    assert.deepEqual([code, out], [EXIT.usage, '']);
+    assert.match(
+      err,
+      /has 3 problems\. Nothing was sent\.\n {2}line 3: blank: take it out\n {2}line 4: no field data\n {2}line 5: fields other than type and data: id\n$/,
+    );
+    assert.deepEqual(service.sandbox.imports(), []);
+  });
+});
+
+describe('decision get', { timeout: 60_000 }, () => {
+  it('shows the decision to people and machines, and ends with what became of it', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
+    service.sandbox.makeDecisions([
+      { decision_id: 'd-1', decision_status: 'SUCCESS', result: 'spam', labels, metadata: { post: 42 } },
+      { decision_id: 'd-2', decision_status: 'ERROR' },
+      { decision_id: 'd-3', pending: 'always' },
+    ]);
+    const made = await service.run('decision', 'get', 'd-1');
+    assert.equal(made.code, EXIT.ok);
+    assert.equal(
+      made.out,
+      [
+        'decision   d-1',
+        'status     SUCCESS',
+        'result     spam',
+        'metadata   {"post":42}',
+        '',
+        'LABEL   APPLIES   EXPLANATION',
+        'prize   yes       Speaks of\\u001b[2J a prize.',
+        '',
+      ].join('\n'),
+    );
+    const json = JSON.parse((await service.run('decision', 'get', 'd-1', '--json', '--wait')).out);
+    assert.deepEqual(json, {
+      decisionId: 'd-1',
+      status: 'SUCCESS',
+      result: 'spam',
+      labels,
+      metadata: { post: 42 },
+      outcome: 'done',
+    });
+    assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.failed);
+    assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
+    assert.equal((await service.run('decision', 'get', 'd-3', '--wait', '--timeout', '20ms')).code, EXIT.unfinished);
+    const unknown = await service.run('decision', 'get', 'd-4');
+    assert.equal(unknown.code, EXIT.usage);
+    assert.match(unknown.err, /There is no decision with this id/);
+  });
+
+  it('goes on waiting while the service is away for a while', async (t) => {
+    const service = await bench(t, nextDirectory());
+    service.sandbox.makeDecisions([{ decision_id: 'd-1', decision_status: 'SUCCESS' }]);
+    service.faults(
+      { operation: 'get_decision', action: 'state', state: 'PENDING' },
+      // More than the client tries by itself.
+      { operation: 'get_decision', action: 'answer', status: 503, times: 4 },
+    );
+    const { code, err } = await service.run('decision', 'get', 'd-1', '--wait');
+    assert.equal(code, EXIT.ok);
+    assert.match(err, /decision d-1: the service cannot be reached just now, waiting for it/);
+  });
+});
+
+describe('a file that changes after it was checked', { timeout: 60_000 }, () => {
+  it('in place is not sent, although its size and name are the same', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('records.jsonl', JSONL);
+    const { code, err } = await service.watch(['import', 'submit', file], (text) => {
+      if (text.includes('2 records')) writeFileSync(file, JSONL.replace('user', 'USER'));
+    });
+    assert.equal(code, EXIT.failure);
+    assert.match(err, /records\.jsonl changed while it was being read\. import \S{36} stays without a file/);
+    assert.deepEqual(
+      service.sandbox.imports().map((one) => one.uploaded),
+      [null],
+    );
+  });
+
+  it('by another one that takes its name, is sent as it was checked', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('records.jsonl', JSONL);
+    const other = service.file('other.jsonl', 'not even JSON');
+    const { code, out } = await service.watch(['import', 'submit', file], (text) => {
+      if (text.includes('2 records')) renameSync(other, file);
+    });
+    assert.equal(code, EXIT.ok);
+    const content = await fetch(`${service.sandbox.baseUrl}/sandbox/imports/${out.trim()}/content`);
+    assert.equal(await content.text(), JSONL);
+  });
+});

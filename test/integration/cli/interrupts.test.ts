@@ -1,0 +1,154 @@
+/** Signals, pipes and leftovers: the commands as processes of their own. */
+import assert from 'node:assert/strict';
+import { exec } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ROOT, startCli } from './cli-process.ts';
+import { type Bench, bench } from './service-commands.ts';
+
+const DIRECTORY = temporaryDirectory();
+let benches = 0;
+
+const CSV = 'Content,author\nBuy now,u-7\nGood morning,u-8\n';
+
+/** A sandbox, and processes whose temporary files are in a directory of their own. */
+async function stage(t: TestContext) {
+  const directory = path.join(DIRECTORY, String(++benches));
+  const service = await bench(t, directory);
+  const temporary = service.path('tmp');
+  mkdirSync(temporary);
+  const start = (args: readonly string[], stdin?: 'pipe') => startCli(args, { ...service.env, TMPDIR: temporary }, stdin);
+  const leftovers = () =>
+    [...readdirSync(directory), ...readdirSync(temporary)].filter((name) => /content-review|\.part$/.test(name));
+  return { service, start, leftovers };
+}
+
+/** Runs what a message told to run, as a person would. */
+async function runPrinted(err: string, { env }: Bench): Promise<{ stdout: string; stderr: string }> {
+  const command = err.trimEnd().split('\n').at(-1) ?? '';
+  return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
+}
+
+describe('Ctrl-C', { timeout: 60_000 }, () => {
+  it('while standard input is read sends nothing and leaves nothing', async (t) => {
+    const { service, start, leftovers } = await stage(t);
+    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
+    child.stdin?.write(CSV);
+    // What was read is in a file that has no name any more: only its open descriptor shows it.
+    await eventually('the input is being kept', () =>
+      openFiles(child.pid).some((name) => /content-review-.* \(deleted\)/.test(name)),
+    );
+    assert.deepEqual(leftovers(), []);
+    child.kill('SIGINT');
+    const { code, out, err } = await ended;
+    assert.deepEqual([code, out], [EXIT.interrupted, '']);
+    assert.match(err, /Interrupted before the file was sent/);
+    assert.deepEqual(service.sandbox.batches(), []);
+  });
+
+  it('during the upload says that the import stays without its file, which it does', async (t) => {
+    const { service, start } = await stage(t);
+    service.faults({ operation: 'upload_import', action: 'slow', bytesPerSecond: 1_000 });
+    // More than the network between holds.
+    const line = `{"type":"post","data":{"text":"${'x'.repeat(1_000_000)}"}}\n`;
+    const { child, ended } = start(['import', 'submit', service.file('posts.jsonl', line.repeat(32)), '--wait']);
+    await eventually('the upload has begun', () => service.sandbox.faults.entries()[0]?.fired === 1);
+    child.kill('SIGINT');
+    const { code, err } = await ended;
+    assert.equal(code, EXIT.interrupted);
+    assert.match(
+      err,
+      /Interrupted\. import \S{36} stays without a file, and nothing is done with it\. Submit the file again\.\n$/,
+    );
+    assert.equal(service.sandbox.imports()[0]?.uploaded, null);
+  });
+
+  it('while waiting prints the command that goes on, and that command does', async (t) => {
+    const { service, start } = await stage(t);
+    service.faults({ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' });
+    const results = service.path("the user's results.csv");
+    const { child, ended, told } = start([
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+      '-o',
+      results,
+    ]);
+    await told(/uploaded/);
+    await eventually('it waits', () => (service.sandbox.faults.entries()[0]?.fired ?? 0) > 0);
+    child.kill('SIGINT');
+    const { code, out, err } = await ended;
+    assert.deepEqual([code, out], [EXIT.interrupted, '']);
+    assert.match(
+      err,
+      /Interrupted\. The service goes on with batch \S{36}\. To go on waiting:\n {2}node src\/cli\/main\.ts batch results \S{36} --wait --output '/,
+    );
+    service.faults();
+    await runPrinted(err, service);
+    assert.match(readFileSync(results, 'utf8'), /^Content,Status/);
+    assert.equal(service.sandbox.batches().length, 1);
+  });
+
+  it('during the download leaves no piece of a file, also when it comes twice', async (t) => {
+    const interrupted = async (times: number) => {
+      const { service, start, leftovers } = await stage(t);
+      service.faults({ operation: 'download', action: 'slow', bytesPerSecond: 1_000 });
+      const results = service.path('results.csv');
+      const file = service.file('posts.csv', `${CSV}${'x'.repeat(100_000)},u-9\n`);
+      const { child, ended } = start(['batch', 'submit', file, '-t', 'post', '--wait', '-o', results]);
+      await eventually('the download has begun', () => leftovers().length === 1);
+      for (let n = 0; n < times; n++) child.kill('SIGINT');
+      const { code } = await ended;
+      assert.deepEqual(
+        [code, leftovers(), readdirSync(path.dirname(results)).includes('results.csv')],
+        [EXIT.interrupted, [], false],
+      );
+    };
+    await Promise.all([interrupted(1), interrupted(2)]);
+  });
+});
+
+describe('pipes', { timeout: 60_000 }, () => {
+  it('bring the file and take the results, with messages on standard error only', async (t) => {
+    const { start, leftovers } = await stage(t);
+    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'], 'pipe');
+    child.stdin?.end(CSV);
+    const { code, out, err } = await ended;
+    assert.equal(code, EXIT.ok, err);
+    assert.match(out, /^Content,Status,.*\nBuy now,SUCCESS,.*\nGood morning,SUCCESS,.*\n$/);
+    assert.match(err, /^standard input: 2 rows, 2 columns, 44 B\n/);
+    // Nobody draws where nobody looks.
+    assert.equal(err.includes('\r') || err.includes('\u001b'), false);
+    assert.deepEqual(leftovers(), []);
+  });
+
+  it('that nobody reads any more end the download without a complaint', async (t) => {
+    const { service, start } = await stage(t);
+    const file = service.file('posts.csv', `Content\n${'a row that is not short\n'.repeat(8_000)}`);
+    const { out } = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--json');
+    const { child, ended } = start(['batch', 'results', JSON.parse(out).batchId]);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const { code, err } = await ended;
+    assert.deepEqual([code, err], [EXIT.ok, '']);
+  });
+});
+
+/** What a process has open, where the system tells. */
+function openFiles(pid: number | undefined): string[] {
+  const directory = `/proc/${pid}/fd`;
+  return readdirSync(directory).map((fd) => {
+    try {
+      return readlinkSync(`${directory}/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+}

@@ -1,0 +1,90 @@
+/** The commands that talk to the service, in this process, against a sandbox that behaves as a test tells it. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { runCli } from '../../../src/cli/program.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
+
+export const KEY = 'sk-live-4cBq9Zr7Tn2w';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command line with nothing but this environment. @param onErr told what is said, at that moment */
+export async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  onErr: (text: string) => void = () => {},
+): Promise<Ran> {
+  const out: Buffer[] = [];
+  let err = '';
+  const code = await runCli(args, {
+    env,
+    out: (text) => void out.push(Buffer.from(text)),
+    err: (text) => {
+      err += text;
+      onErr(text);
+    },
+    data: async (bytes) => {
+      out.push(Buffer.from(bytes));
+      return true;
+    },
+  });
+  return { code, out: Buffer.concat(out).toString(), err };
+}
+
+export class Bench {
+  readonly sandbox: Sandbox;
+  readonly env: Readonly<Record<string, string>>;
+  readonly #directory: string;
+  readonly #config: string;
+
+  constructor(sandbox: Sandbox, directory: string) {
+    this.sandbox = sandbox;
+    this.#directory = directory;
+    // As few retries as can be: tests do not wait.
+    this.#config = this.file(
+      'service.yaml',
+      `service: {baseUrl: "${sandbox.baseUrl}", apiKey: ${KEY}, retry: {attempts: 2, base: 1ms}}\n`,
+    );
+    this.env = { CONTENT_REVIEW_URL: sandbox.baseUrl, CONTENT_REVIEW_API_KEY: KEY };
+  }
+
+  path(name: string): string {
+    return path.join(this.#directory, name);
+  }
+
+  file(name: string, content: string | Buffer): string {
+    writeFileSync(this.path(name), content);
+    return this.path(name);
+  }
+
+  /** With the connection of the configuration file. */
+  run(...args: readonly string[]): Promise<Ran> {
+    return this.watch(args, () => {});
+  }
+
+  watch(args: readonly string[], onErr: (text: string) => void): Promise<Ran> {
+    return run([...args, '--config', this.#config], {}, onErr);
+  }
+
+  faults(...faults: readonly FaultInput[]): void {
+    this.sandbox.faults.replace(faults);
+  }
+}
+
+/** A sandbox that ends with the test. @param directory a new one for each */
+export async function bench(t: TestContext, directory: string, policy: SandboxOptions['policy'] = {}): Promise<Bench> {
+  mkdirSync(directory, { recursive: true });
+  const failures: unknown[] = [];
+  const sandbox = await startSandbox({ apiKeys: [KEY], policy, onError: (error) => failures.push(error) });
+  t.after(async () => {
+    await sandbox.stop();
+    if (failures.length > 0) throw failures[0];
+  });
+  return new Bench(sandbox, directory);
+}
