@@ -46,8 +46,9 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();
+        const about = job();
         yield items.slice(from, from + SLICE).map((item): ItemOutcome => {
-          const record = render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, job);
+          const record = render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, about);
           return { partition: item.partition, offset: item.offset, status: 'success', record };
         });
       }

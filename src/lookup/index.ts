@@ -5,12 +5,13 @@ import { ServiceError } from '../core/service-error.ts';
 import { normaliseDecisionStatus } from '../service/contract.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
 import { createFoundRenderer } from './found.ts';
+import { Grace } from './grace.ts';
 import type { LookupService } from './lookup-service.ts';
 
 export interface LookupOptions extends LookupMapping {
   /** The source topic, part of every record that is published. */
   readonly topic: string;
-  /** How long the service may not know an id, from the time it was first asked for, ms. */
+  /** How long the service may not know an id, or refuse it, without a break, before that is believed, ms. */
   readonly missingGraceMs: number;
   /** What becomes of an id that the service does not know, or refuses. */
   readonly onFailure: 'error' | 'dead-letter';
@@ -28,6 +29,7 @@ const MAX_NOTICES = 100;
 export function lookupKind(options: LookupOptions, service: LookupService): SourceKind {
   const render = createFoundRenderer(options.topic);
   const told = new Set<string>();
+  const grace = new Grace(options.missingGraceMs);
 
   function isPending(rawStatus: string): boolean {
     const status = normaliseDecisionStatus(rawStatus.trim().toUpperCase());
@@ -39,21 +41,25 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
   }
 
   /** @returns undefined while it is pending. @throws ServiceError */
-  async function lookUp(item: ContentItem, job: JobContext, signal: AbortSignal): Promise<ItemOutcome | undefined> {
+  async function lookUp(item: ContentItem, job: () => JobContext, signal: AbortSignal): Promise<ItemOutcome | undefined> {
     const { partition, offset } = item;
+    const place = `${job().jobId}/${partition}:${offset}`;
     try {
       const decision = await service.getDecision(item.content, { signal });
+      grace.end(place);
       if (isPending(decision.rawStatus)) return undefined;
       const failed = normaliseDecisionStatus(decision.rawStatus.trim().toUpperCase()) === 'ERROR';
-      const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job);
+      const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
       return { partition, offset, status: failed ? 'error' : 'success', record };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
+      const about = job();
       const refused = error.failure === 'rejected';
       if (error.failure !== 'not_found' && !refused) throw error;
-      if (!refused && job.decidedAtMs - job.createdMs < options.missingGraceMs) return undefined;
+      if (!grace.isOver(place, about.decidedAtMs, about.createdMs)) return undefined;
       const why = refused ? REFUSED : UNKNOWN;
-      if (options.onFailure === 'error') return { partition, offset, status: 'error', record: render(item, undefined, why, job) };
+      if (options.onFailure === 'error')
+        return { partition, offset, status: 'error', record: render(item, undefined, why, about) };
       return { partition, offset, poison: { reason: 'review_failed', message: `${why.message} (${why.code})` } };
     }
   }

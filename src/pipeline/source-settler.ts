@@ -69,8 +69,8 @@ export class SourceSettler {
       const release = await this.#shard.saysWhy('work_memory', budget.rewind(each * piece.size, signal));
       try {
         const { items, records, unread } = await this.#read(job, piece);
-        const about = this.#contextOf(job);
-        await this.#settleUnread(job, status, unread, about);
+        const about = () => this.#contextOf(job);
+        await this.#settleUnread(job, status, unread, about());
         const cut = await this.#ask(job, records, this.#kind.outcomes(items, status, about, signal));
         if (cut !== undefined) return cut;
       } finally {

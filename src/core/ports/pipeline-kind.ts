@@ -110,11 +110,12 @@ export interface SourceKind extends KindSteps {
   /**
    * What became of these items, in any order, a few at a time. Those that it leaves out are not through yet: they are asked for
    * again. Ends early by throwing ServiceError; what it gave before counts.
+   * @param job asked whenever something is said: the time of the decision is in it
    */
   outcomes(
     items: readonly ContentItem[],
     status: RemoteStatus,
-    job: JobContext,
+    job: () => JobContext,
     signal: AbortSignal,
   ): AsyncIterable<readonly ItemOutcome[]>;
   /** The same for a record that the source topic no longer has, or that no longer decodes. undefined: it becomes a dead letter. */

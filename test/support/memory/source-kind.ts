@@ -52,7 +52,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
         const became = (script.outcome ?? (() => 'success' as const))(item);
         const { partition, offset } = item;
         if (became === 'letter') slice.push({ partition, offset, poison: { reason: 'review_failed', message: 'given up' } });
-        else if (became !== undefined) slice.push(outcome(item, became, job));
+        else if (became !== undefined) slice.push(outcome(item, became, job()));
         if (slice.length < (script.slice ?? 2)) continue;
         yield slice;
         slice = [];

@@ -139,7 +139,8 @@ test('each record of a complete import gets a receipt with its key and headers, 
   const kind = kindOf({ headers: ['trace'] });
   const record = sourceRecord({ type: 't', data: {} }, { headers: { trace: 'abc', other: 'x' }, key: Buffer.from([0xff]) });
   const outcomes: ItemOutcome[] = [];
-  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, JOB, SIGNAL)) outcomes.push(...some);
+  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, () => JOB, SIGNAL))
+    outcomes.push(...some);
   const without = kind.outcomeOf({ partition: 3, offset: 42, replay: 0 }, COMPLETE, JOB);
   assert.ok(without);
   const records = [...outcomes, without].map((one) => ('record' in one ? one.record : assert.fail(one.poison.message)));

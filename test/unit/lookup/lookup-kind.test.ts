@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ItemOutcome, JobContext, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
+import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../src/core/record.ts';
 import { ServiceError, type ServiceFailure } from '../../../src/core/service-error.ts';
+import { Grace } from '../../../src/lookup/grace.ts';
 import { type LookupOptions, lookupKind } from '../../../src/lookup/index.ts';
 import type { LookedUpDecision } from '../../../src/lookup/lookup-service.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
@@ -48,12 +49,16 @@ function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
 const itemOf = (id: string, offset: number): ContentItem => contentItem({ content: id, offset, type: 'lookup' });
 
 /** What became of these ids, by offset, and what ended it early. */
-async function outcomesOf(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}, job: JobContext = JOB) {
+async function outcomesOf(
+  answers: Record<string, Answer>,
+  over: Partial<LookupOptions> = {},
+  { kind = kindOf(answers, over), job = JOB }: { readonly kind?: SourceKind; readonly job?: JobContext } = {},
+) {
   const items = Object.keys(answers).map(itemOf);
   const outcomes: ItemOutcome[] = [];
   let error: unknown;
   try {
-    for await (const some of kindOf(answers, over).outcomes(items, FINISHED, job, SIGNAL)) outcomes.push(...some);
+    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL)) outcomes.push(...some);
   } catch (reason) {
     error = reason;
   }
@@ -133,25 +138,56 @@ test('a status never heard of is told once and taken for pending', async () => {
   assert.deepEqual(notices, ['RESTING']);
 });
 
-test('an id that the service does not know is waited for, and then ends as the policy says', async () => {
-  const young = { ...JOB, createdMs: JOB.decidedAtMs - 999 };
-  const old = { ...JOB, createdMs: JOB.decidedAtMs - 1_000 };
-  assert.deepEqual((await outcomesOf({ a: 'not_found', b: {} }, {}, young)).offsets, [1]);
-  const ended = await outcomesOf({ a: 'not_found', b: 'rejected' }, {}, old);
+/** The same ids asked for again and again by one process, so many ms after the job was created. */
+function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
+  const kind = kindOf(answers, over);
+  return (ms: number) => outcomesOf(answers, over, { kind, job: { ...JOB, decidedAtMs: JOB.createdMs + ms } });
+}
+
+test('an id that the service does not know, or refuses, is waited for, and then ends as the policy says', async () => {
+  const ask = rounds({ a: 'not_found', b: {}, c: 'rejected' });
+  assert.deepEqual([(await ask(50)).offsets, (await ask(1_049)).offsets], [[1], [1]]);
+  const ended = await ask(1_050);
   const check = await validator();
   for (const value of ended.values) check(value);
   assert.deepEqual(
-    ended.values.map(({ status, error }) => [status, error.code]),
+    ended.values.map(({ status, error }) => [status, error?.code]),
     [
       ['ERROR', 'decision_unknown'],
+      ['SUCCESS', undefined],
       ['ERROR', 'decision_refused'],
     ],
   );
-  const letters = await outcomesOf({ a: 'not_found', b: 'rejected' }, { onFailure: 'dead-letter' }, old);
+  const dropping = rounds({ a: 'not_found', b: 'rejected' }, { onFailure: 'dead-letter' });
+  assert.deepEqual((await dropping(50)).offsets, []);
+  const reasons = (await dropping(1_050)).values.map(({ reason }) => reason);
+  assert.deepEqual(reasons, ['review_failed', 'review_failed']);
+});
+
+test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
+  const answers: Record<string, Answer> = { a: 'rejected' };
+  const ask = rounds(answers);
+  const hours = 7_200_000;
+  assert.deepEqual((await ask(hours)).values, []);
+  answers.a = { rawStatus: 'PENDING' };
+  await ask(hours + 500);
+  answers.a = 'not_found';
+  assert.deepEqual((await ask(hours + 1_200)).values, [], 'it was known in between');
+  answers.a = {};
+  assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
+});
+
+test('more unknown ids than are kept apart count from the creation of their job, until others are forgotten', () => {
+  const day = 86_400_000;
+  const grace = new Grace(1_000, 2);
+  for (const place of ['a', 'b', 'c']) assert.equal(grace.isOver(place, 500, 0), false);
   assert.deepEqual(
-    letters.values.map(({ reason }) => reason),
-    ['review_failed', 'review_failed'],
+    ['a', 'b', 'c'].map((place) => grace.isOver(place, 1_100, 0)),
+    [false, false, true],
   );
+  const late = day + 2_000;
+  assert.deepEqual([grace.isOver('d', late, 0), grace.isOver('d', late + 999, 0)], [false, false]);
+  assert.equal(grace.isOver('d', late + 1_000, 0), true);
 });
 
 test('a service that cannot answer ends the round; what was found before counts', async () => {
