@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { play } from '../../test/support/engine/simulation/history.ts';
+import type { SimulatedKind } from '../../test/support/engine/simulation/kinds.ts';
 import { playAll, type Tally } from '../../test/support/engine/simulation/pool.ts';
 import type { Script } from '../../test/support/engine/simulation/script.ts';
 import { shrink } from '../../test/support/engine/simulation/shrink.ts';
@@ -17,14 +18,16 @@ export interface SearchOptions {
   readonly from: number;
   readonly jobs: number;
   readonly weaken: string | undefined;
+  readonly kind: SimulatedKind | undefined;
 }
 
 /** @returns the exit code */
-export async function search({ seeds, from, jobs, weaken }: SearchOptions): Promise<number> {
+export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions): Promise<number> {
   const startedMs = performance.now();
   let toldMs = startedMs;
   let told = 0;
-  const again = weaken === undefined ? '' : ` --weaken '${weaken}'`;
+  const weakened = weaken === undefined ? '' : ` --weaken '${weaken}'`;
+  const again = kind === undefined ? weakened : ` --kind ${kind}${weakened}`;
   const line = (tally: Tally) => {
     const seconds = (performance.now() - startedMs) / 1000;
     const perMinute = Math.round((tally.histories / seconds) * 60);
@@ -35,6 +38,7 @@ export async function search({ seeds, from, jobs, weaken }: SearchOptions): Prom
     seeds,
     jobs,
     weaken,
+    kind,
     maxFound: MAX_FOUND,
     onProgress: (now) => {
       for (const { seed, message } of now.found.slice(told)) {
@@ -50,7 +54,7 @@ export async function search({ seeds, from, jobs, weaken }: SearchOptions): Prom
   printSummary(tally);
   const [first] = tally.found;
   if (first === undefined) return 0;
-  await printShrunk(first.script, weaken, again);
+  await printShrunk(first.script, weaken, weakened);
   return 1;
 }
 

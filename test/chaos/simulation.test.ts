@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
+import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
 import { playAll } from '../support/engine/simulation/pool.ts';
 
 const HISTORIES = 4_000;
@@ -29,11 +30,13 @@ const FAULTS = [
   ...ACTIONS,
   ...COMMITS.split(' ').map((fate) => `commit ${fate}`),
   ...['killed in commit', 'frozen in commit', 'stale batch', 'stale offset', 'compaction in replay'],
-  ...['read failed', 'admin failed', 'late upload', 'spoiled results', 'service results cut'],
+  ...['read failed', 'admin failed', 'late upload', 'spoiled results', 'service results cut', 'decision status'],
   ...['failed', 'cancelled', 'stuck', 'unknown', 'forgotten'].map((how) => `review ${how}`),
-  ...['create', 'upload', 'status', 'results'].flatMap((call) => FAILURES.map((failure) => `service ${call} ${failure}`)),
+  ...['create', 'upload', 'status', 'results', 'decision'].flatMap((call) =>
+    FAILURES.map((failure) => `service ${call} ${failure}`),
+  ),
   // Done, and the reply lost.
-  ...['create', 'upload', 'status'].map((call) => `service ${call} unavailable, done`),
+  ...['create', 'upload', 'status', 'decision'].map((call) => `service ${call} unavailable, done`),
 ];
 const OUTCOMES = [
   ...['committed', 'fenced', 'unknown', 'aborted', 'rejected', 'too_large'].map((outcome) => `transactions_total ${outcome}`),
@@ -49,11 +52,18 @@ const OUTCOMES = [
   ].map((reason) => `jobs_failed_total ${reason}`),
   ...['rows_missing', 'rows_failed', 'review_timeout'].map((reason) => `jobs_failed_total ${reason}`),
   ...['missing', 'duplicate', 'unknown', 'malformed'].map((kind) => `result_anomalies_total ${kind}`),
-  ...['not_json', 'source_unavailable', 'too_large', 'rejected_type'].map((reason) => `dead_lettered_total ${reason}`),
+  ...['not_json', 'empty_content', 'source_unavailable', 'too_large', 'rejected_type'].map(
+    (reason) => `dead_lettered_total ${reason}`,
+  ),
   ...['SUCCESS', 'ERROR'].map((status) => `decisions_total ${status}`),
   ...['ended: refused', 'ended: not live', 'ended: could not start'],
   ...['items_recovered_total', 'items_resubmitted_total', 'unread_records_lost_total', 'reset_skipped_records_total'],
   'resets taken up',
+  ...SIMULATED_KINDS.map((kind) => `histories of kind ${kind}`),
+  ...['SUCCESS', 'batch_failed', 'upload_rejected', 'upload_too_large', 'review_timeout'].map(
+    (said) => `import ends with ${said}`,
+  ),
+  ...['SUCCESS', 'review_failed', 'decision_unknown', 'review_timeout'].map((said) => `lookup ends with ${said}`),
 ];
 
 test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async () => {

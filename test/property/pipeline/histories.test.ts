@@ -36,20 +36,19 @@ function facts({ script, faults, fingerprint, violation }: HistoryReport) {
 /** Histories, from the first on, in which each missing rule must show. */
 const TRIES = 25;
 /** What may be broken then: never an error of the harness, nor a mere delay. */
-const FOUND_BY: ReadonlySet<Rule> = new Set(['I1', 'I2', 'I3', 'I4', 'I5', 'reason', 'order']);
+const FOUND_BY: ReadonlySet<Rule> = new Set(['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order']);
 
 async function firstViolation(options: PlayOptions): Promise<HistoryReport> {
   for (let seed = 1; seed <= TRIES; seed++) {
     const report = await play(planOf(seed), options);
-    if (report.violation !== undefined) return report;
+    if (report.violation !== undefined && FOUND_BY.has(report.violation.rule)) return report;
   }
-  return assert.fail(`${TRIES} histories saw nothing wrong`);
+  return assert.fail(`${TRIES} histories saw nothing wrong, by what judges`);
 }
 
 for (const [rule, weakened] of Object.entries(WEAKENED)) {
   test(`histories notice when ${rule}`, async () => {
-    const { violation } = await firstViolation({ weakened });
-    assert.ok(violation !== undefined && FOUND_BY.has(violation.rule), String(violation));
+    await firstViolation({ weakened });
   });
 }
 
@@ -64,7 +63,7 @@ const JUDGED: readonly (readonly ['I1' | 'I2' | 'I3' | 'I4' | 'I5', string])[] =
 for (const [rule, missing] of JUDGED) {
   test(`${rule} is judged by itself: without the other judges it shows that ${missing}`, async () => {
     const weakened = WEAKENED[missing];
-    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'reason', 'order'] as const).filter((other) => other !== rule);
+    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order'] as const).filter((other) => other !== rule);
     let found: Rule | undefined;
     for (let seed = 1; seed <= 4 * TRIES && found !== rule; seed++)
       found = (await play(planOf(seed), { weakened, ignored })).violation?.rule;

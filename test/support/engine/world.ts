@@ -2,6 +2,7 @@
 import type { LiveJob } from '../../../src/core/job.ts';
 import { JournalView } from '../../../src/core/journal-view.ts';
 import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
+import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
@@ -62,6 +63,11 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   return merged as unknown as PipelineOptions;
 }
 
+/** The kind that one instance runs. */
+export type MakeKind = (world: World, process: VirtualProcess, name: string) => PipelineKind;
+
+const scripted: MakeKind = ({ service }, process, name) => new ScriptedKind(service, process, name);
+
 /** Puts something between the engine and its ports: how a test scripts what the memory ports cannot, or takes a rule away. */
 export type WrapPorts = (ports: PipelinePorts, world: World) => PipelinePorts;
 
@@ -89,7 +95,7 @@ export class Instance {
         producers: client.producers(),
         admin: client.admin(),
         reader: client.sourceReader(),
-        kind: new ScriptedKind(world.service, this.process, name),
+        kind: world.makeKind(this.process, name),
         clock: this.process,
         random: new SeededRandom(world.nextSeed(), name),
         metrics: this.metrics,
@@ -127,6 +133,8 @@ export interface WorldSettings {
   /** Another cluster than the usual one, over this world's clock. */
   cluster?: (clock: VirtualClock, hooks: KafkaHooks, settings: Partial<KafkaSettings>) => MemoryKafka;
   wrap?: WrapPorts;
+  /** Default: the scripted one. */
+  kind?: MakeKind;
   service?: ServiceScript;
   seed?: number;
   budgetBytes?: number;
@@ -145,6 +153,7 @@ export class World {
   readonly budgetBytes: number;
   readonly #seed: SeededRandom;
   readonly #wrap: WrapPorts;
+  readonly #kind: MakeKind;
   #produced = 0;
 
   constructor(settings: WorldSettings = {}) {
@@ -157,6 +166,7 @@ export class World {
     const cluster = settings.cluster ?? ((clock, hooks, changes) => new MemoryKafka(clock, clock, hooks, changes));
     this.kafka = cluster(this.clock, settings.hooks ?? {}, settings.kafka ?? {});
     this.#wrap = settings.wrap ?? ((ports) => ports);
+    this.#kind = settings.kind ?? scripted;
     this.service = new ReviewService(this.clock, this.clock, settings.service ?? {});
     this.options = engineOptions(settings.options);
     this.budgetBytes = settings.budgetBytes ?? 1_000_000;
@@ -170,6 +180,10 @@ export class World {
 
   wrap(ports: PipelinePorts): PipelinePorts {
     return this.#wrap(ports, this);
+  }
+
+  makeKind(process: VirtualProcess, name: string): PipelineKind {
+    return this.#kind(this, process, name);
   }
 
   start(name = `i${this.instances.length + 1}`): Instance {

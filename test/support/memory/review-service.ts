@@ -29,7 +29,8 @@ export interface RemoteBatch {
   expectedRows: number | undefined;
 }
 
-export type Operation = 'create' | 'upload' | 'status' | 'results';
+/** `decision`: one of a lookup. */
+export type Operation = 'create' | 'upload' | 'status' | 'results' | 'decision';
 
 /**
  * What goes wrong with one call:
@@ -60,6 +61,8 @@ export interface ServiceScript {
   /** How long after the PUT the service learns of it (storage events are late), ms; `never`: only `arrive` makes it known. */
   arrivalMs?(remoteId: string): number | 'never';
   review?(batch: RemoteBatch): ReviewPlan;
+  /** In place of the status of a decision, for this answer. */
+  decisionStatus?(id: string): string | undefined;
   /** Called when a body reaches the storage: the moment that I4 speaks of. */
   onUpload?(remoteId: string): void;
 }
@@ -67,7 +70,7 @@ export interface ServiceScript {
 export class ReviewService {
   readonly batches = new Map<string, RemoteBatch>();
   /** How often each operation was called. */
-  readonly calls: Record<Operation, number> = { create: 0, upload: 0, status: 0, results: 0 };
+  readonly calls: Record<Operation, number> = { create: 0, upload: 0, status: 0, results: 0, decision: 0 };
   script: ServiceScript;
   readonly #clock: Pick<Clock, 'now' | 'after'>;
   readonly network: Scheduler;

@@ -1,6 +1,4 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
-
-import { abortable } from '../../../src/core/abortable.ts';
 import type {
   CreatedJob,
   EncodedBody,
@@ -20,9 +18,8 @@ import type {
 } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import type { Home } from './client.ts';
-import { sleepOn } from './clock.ts';
-import type { Fault, Operation, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
-import { roundTrip } from './scheduler.ts';
+import type { Fault, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
+import { errorOf, ServiceCalls } from './service-calls.ts';
 
 /** The value of a source record that decodes: `sourceValue` builds it. */
 export interface ScriptedContent {
@@ -53,16 +50,12 @@ const ROWS_PER_SLICE = 100;
 export class ScriptedKind implements ResultFileKind {
   readonly name = 'scripted';
   readonly service: ReviewService;
-  readonly #home: Home;
-  readonly #client: string;
-  /** Calls race with each other, so each has a channel of its own. */
-  #calls = 0;
+  readonly #calls: ServiceCalls;
 
   /** `home` brings the answers of the service to this instance; `client` names it. */
   constructor(service: ReviewService, home: Home, client: string) {
     this.service = service;
-    this.#home = home;
-    this.#client = client;
+    this.#calls = new ServiceCalls(service, home, client);
   }
 
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded {
@@ -98,7 +91,7 @@ export class ScriptedKind implements ResultFileKind {
   }
 
   create(type: string, signal: AbortSignal): Promise<CreatedJob> {
-    return this.#call('create', signal, undefined, type, () => {
+    return this.#calls.call('create', signal, undefined, type, () => {
       const { id } = this.service.create(type);
       return { remoteId: id, uploadUrl: `memory://upload/${id}?signature=secret` };
     });
@@ -106,11 +99,11 @@ export class ScriptedKind implements ResultFileKind {
 
   upload(job: CreatedJob, { body }: EncodedBody, signal: AbortSignal): Promise<void> {
     const rows = JSON.parse(body.toString()) as ServiceRow[];
-    return this.#call('upload', signal, job.remoteId, undefined, () => this.service.put(job.remoteId, rows));
+    return this.#calls.call('upload', signal, job.remoteId, undefined, () => this.service.put(job.remoteId, rows));
   }
 
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus> {
-    return this.#call('status', signal, remoteId, undefined, () => {
+    return this.#calls.call('status', signal, remoteId, undefined, () => {
       const batch = this.service.batches.get(remoteId);
       if (batch === undefined) return { state: 'missing', rawState: '404' };
       const answer = { state: batch.state, rawState: batch.state.toUpperCase() };
@@ -128,7 +121,7 @@ export class ScriptedKind implements ResultFileKind {
     const remoteId = /^memory:\/\/results\/([^?]+)/.exec(status.resultUrl ?? '')?.[1];
     if (remoteId === undefined) throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
     let cut: Fault | undefined;
-    const whole = await this.#call('results', signal, remoteId, undefined, (fault) => {
+    const whole = await this.#calls.call('results', signal, remoteId, undefined, (fault) => {
       cut = fault;
       return this.service.batch(remoteId).results;
     });
@@ -136,7 +129,7 @@ export class ScriptedKind implements ResultFileKind {
     for (let at = 0; at < lines.length; at += ROWS_PER_SLICE) {
       signal.throwIfAborted();
       yield lines.slice(at, at + ROWS_PER_SLICE).map((line) => toResultRow(line, job()));
-      await this.#turn(signal);
+      await this.#calls.turn(signal);
     }
     if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');
   }
@@ -144,53 +137,10 @@ export class ScriptedKind implements ResultFileKind {
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord {
     return decision(item, 'error', job, error);
   }
-
-  /** One call: request, effect, answer, each in its turn; faults as scripted; ends at once when aborted. */
-  async #call<T>(
-    operation: Operation,
-    signal: AbortSignal,
-    remoteId: string | undefined,
-    type: string | undefined,
-    effect: (fault: Fault | undefined) => T,
-  ): Promise<T> {
-    signal.throwIfAborted();
-    const channel = `service/${this.#client}/${operation}/${++this.#calls}`;
-    let hangMs: number | undefined;
-    const request = roundTrip(this.service.network, this.#home, channel, () => {
-      this.service.calls[operation]++;
-      const fault = this.service.script.fault?.(operation, remoteId, type);
-      hangMs = fault?.hangMs;
-      const fails =
-        fault !== undefined && (hangMs !== undefined || (fault.failure !== undefined && fault.afterRows === undefined));
-      const value = fails && fault.after !== true ? undefined : effect(fault);
-      if (fails) throw errorOf(fault, operation);
-      return value as T;
-    });
-    try {
-      return await abortable(request, signal);
-    } catch (error) {
-      if (hangMs !== undefined && !signal.aborted) await sleepOn(this.#home, hangMs, signal);
-      throw error;
-    }
-  }
-
-  /** Lets others run between two slices. */
-  #turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#home.defer(`service/${this.#client}/slice`, resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-  }
 }
 
 function poison(reason: PoisonReason, message: string): Decoded {
   return { poison: { reason, message } };
-}
-
-function errorOf(fault: Fault, operation: Operation): ServiceError {
-  const failure = fault.failure ?? 'unavailable';
-  const status = failure === 'rejected' ? 400 : undefined;
-  return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs: fault.retryAfterMs });
 }
 
 function toResultRow(line: ResultLine, job: JobContext): ResultRow | MalformedRow {

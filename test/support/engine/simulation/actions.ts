@@ -1,14 +1,12 @@
 /** What people and machines do to a world: one action of a history, carried out. */
-
-import { sourceValue } from '../../memory/scripted-kind.ts';
 import { TOPICS, type World } from '../world.ts';
 import type { Cast } from './cast.ts';
 import { compact } from './faults.ts';
+import { type KindOfHistory, keyOf } from './kinds.ts';
 import type { Obligations } from './obligations.ts';
 import type { Action } from './script.ts';
+import type { Truth } from './truth.ts';
 
-/** Part of every content: logs must never show it (I6). */
-export const CONTENT_MARK = 'classified';
 /** How long a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
 const ODD_TIMES = [-1, 0, 1, 4_102_444_800_000];
@@ -17,6 +15,8 @@ export interface Stage {
   readonly world: World;
   readonly cast: Cast;
   readonly obligations: Obligations;
+  readonly truth: Truth;
+  readonly kind: KindOfHistory;
   readonly note: (line: string) => void;
 }
 
@@ -98,7 +98,7 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
   }
 }
 
-function produce({ world, obligations, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
+function produce({ world, obligations, truth, kind, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
   const { cluster } = world.kafka;
   const { transaction } = action;
   const partitions = cluster.partitions(TOPICS.source);
@@ -106,14 +106,17 @@ function produce({ world, obligations, note }: Stage, action: Extract<Action, { 
   const first = world.produced;
   for (let i = 0; i < action.count; i++) {
     const n = world.count();
-    const value = sourceValue({ type: 'abc'[n % action.types] as string, content: `${CONTENT_MARK} ${n}` });
     const poison = n % action.poisonEvery === action.poisonEvery - 1;
     const timestamp = action.oddTimes ? { timestampMs: ODD_TIMES[n % ODD_TIMES.length] as number } : {};
-    const record = { key: `k${n}`, value: poison ? `not JSON, ${CONTENT_MARK}` : value, ...timestamp };
+    const value = poison ? kind.poison : kind.value(n, 'abc'[n % action.types] as string);
+    kind.prepare(n, world.clock.now());
+    const record = { key: keyOf(n), value, ...timestamp };
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
     const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
-    if (transaction !== 'abort') obligations.produced(partition, offset, poison);
+    if (transaction === 'abort') continue;
+    obligations.produced(partition, offset, poison);
+    truth.produced(partition, offset, n);
   }
   note(
     `${action.count} records produced, from number ${first}${transaction === undefined ? '' : `, in a transaction: ${transaction}`}`,

@@ -102,6 +102,14 @@ export function serviceFaults(strikes: Strikes, seed: number, world: () => World
       return strike?.kind === 'service' ? strike.fault : undefined;
     },
     review: (batch) => planReview(batch, strikes, chance, world()),
+    decisionStatus: () => {
+      const draw = (random: SeededRandom): Strike => ({
+        kind: 'decision status',
+        status: random.next() < 0.5 ? 'PENDING' : 'ON_HOLD',
+      });
+      const strike = strikes.at('decision', 'decision status', 0.15, draw);
+      return strike?.kind === 'decision status' ? strike.status : undefined;
+    },
   };
 }
 

@@ -2,6 +2,7 @@
  * One history of the real engine over a world in memory: faults for a while, as a script says, then none; after that
  * everything must settle, and nothing may be held any more. The same script gives the same history.
  */
+import { Decisions } from '../../memory/decision-service.ts';
 import { TOPICS, World, type WorldSettings } from '../world.ts';
 import { act, type Stage } from './actions.ts';
 import { Cast, tracedLogger } from './cast.ts';
@@ -9,10 +10,12 @@ import { scheduleOf } from './chance.ts';
 import { addTo, type Coverage, coverageOf } from './coverage.ts';
 import { clusterFaults, serviceFaults } from './faults.ts';
 import { Judge } from './judge.ts';
+import { kindOfHistory, MISSING_GRACE_MS } from './kinds.ts';
 import { Obligations } from './obligations.ts';
 import { assertAtRest, assertNothingLeft } from './rest.ts';
 import { kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { Strikes } from './strikes.ts';
+import { Truth } from './truth.ts';
 import { type Rule, Violation } from './violation.ts';
 
 /** Virtual ms within which everything is settled after the last fault: a transaction that nobody answers takes minutes. */
@@ -63,11 +66,16 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     addTo(faults, { [kindOf(struck)]: 1 });
     note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
   });
+  const { kind: ofKind = 'review' } = shape;
+  const decisions = new Decisions();
+  const kind = kindOfHistory(ofKind, TOPICS.source, seed, () => ({ service: theWorld().service, decisions }));
   const obligations = new Obligations(TOPICS, ['decisions', 'dead'], {
     mayBe: (reason) => isExplained(reason, shape, strikes.struck),
+    poisonReason: kind.poisonReason,
     ordered: shape.ordered,
   });
-  const judge = new Judge(obligations, shape, options.ignored ?? []);
+  const truth = new Truth(kind, 'decisions', (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start);
+  const judge = new Judge(obligations, truth, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
     ...settingsOf({ ...script, shape: { ...shape, ordered: shape.ordered && options.weakened?.order === undefined } }),
@@ -76,6 +84,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
       ...judge.hooks(theWorld),
       beforeCommit: () => options.weakened?.beforeCommit?.(theWorld()),
     },
+    kind: kind.make,
     service: { ...serviceFaults(strikes, seed, theWorld), onUpload: (remoteId) => judge.uploaded(remoteId) },
     ...(options.weakened?.cluster === undefined ? {} : { cluster: options.weakened.cluster }),
     wrap: (ports, inside) => {
@@ -87,18 +96,23 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   });
   judge.watch(world);
   if (options.trace !== undefined) traceCommits(world, note);
-  const stage: Stage = { world, cast, obligations, note };
+  const stage: Stage = { world, cast, obligations, truth, kind, note };
   let settledMs = 0;
   let violation: Violation | undefined;
   try {
     await trouble(stage, script, judge, (action) => addTo(faults, { [action]: 1 }));
     strikes.on = false;
-    settledMs = await peace(stage, judge);
+    settledMs = await peace(stage, judge, () => {
+      theWorld().service.finishAll();
+      decisions.finishAll(theWorld().clock.now());
+    });
   } catch (error) {
     violation = judge.violation ?? (error instanceof Violation ? error : new Violation('error', String(error), { cause: error }));
     note(`VIOLATION ${violation.message}`);
   }
   const coverage = { ...coverageOf(world), 'resets taken up': obligations.resets, 'terminal records': obligations.terminals };
+  addTo(coverage, { [`histories of kind ${ofKind}`]: 1 });
+  for (const [said, count] of Object.entries(truth.said)) addTo(coverage, { [`${ofKind} ends with ${said}`]: count });
   for (const [why, count] of cast.ends) addTo(coverage, { [`ended: ${why}`]: count });
   return {
     script: { ...script, strikes: strikes.struck },
@@ -135,14 +149,14 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
 }
 
 /** Nothing goes wrong any more. @returns virtual ms until everything was settled */
-async function peace({ world, cast, obligations, note }: Stage, judge: Judge): Promise<number> {
+async function peace({ world, cast, obligations, note }: Stage, judge: Judge, finishAll: () => void): Promise<number> {
   note('faults stop');
   for (const { process, group } of world.instances) {
     process.spare();
     process.thaw();
     group.heal();
   }
-  world.service.finishAll();
+  finishAll();
   let settledMs = 0;
   for (; !obligations.settled; settledMs += STEP_MS) {
     if (settledMs > SETTLES_MS) {
@@ -156,7 +170,7 @@ async function peace({ world, cast, obligations, note }: Stage, judge: Judge): P
     judge.check();
     cast.keep();
     // What was under review by a plan that never ends, and came in late.
-    if (settledMs % 60_000 === 0) world.service.finishAll();
+    if (settledMs % 60_000 === 0) finishAll();
   }
   note('everything is settled');
   await world.clock.advance(REST_MS);
@@ -203,7 +217,7 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
     journal: { partitions: shape.shards },
     review: {
       uploadGraceMs: 15_000,
-      missingGraceMs: 6_000,
+      missingGraceMs: MISSING_GRACE_MS,
       typePauseMs: 4_000,
       onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
       ...(shape.maxReviewMs === undefined ? {} : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),

@@ -1,20 +1,23 @@
 /** Watches a world while it runs, and remembers the first thing that must not be. */
 import type { KafkaHooks } from '../../memory/kafka.ts';
 import { TOPICS, type World } from '../world.ts';
-import { CONTENT_MARK } from './actions.ts';
+import { CONTENT_MARK } from './kinds.ts';
 import type { Obligations } from './obligations.ts';
 import type { Shape } from './script.ts';
+import type { Truth } from './truth.ts';
 import { type Rule, Violation } from './violation.ts';
 
 export class Judge {
   violation: Violation | undefined;
   readonly #obligations: Obligations;
+  readonly #truth: Truth;
   readonly #ignored: ReadonlySet<Rule>;
   readonly #epochs = new Map<string, number>();
   readonly #longestMs: number;
 
-  constructor(obligations: Obligations, shape: Shape, ignored: readonly Rule[]) {
+  constructor(obligations: Obligations, truth: Truth, shape: Shape, ignored: readonly Rule[]) {
     this.#obligations = obligations;
+    this.#truth = truth;
     this.#ignored = new Set(ignored);
     // A transaction is some ten requests and answers. A remote call that goes wrong takes longer.
     this.#longestMs = 1_000 + 30 * shape.latencyMs;
@@ -29,7 +32,7 @@ export class Judge {
     if (this.violation !== undefined) throw this.violation;
   }
 
-  /** I1 and I2: after every committed transaction. */
+  /** I1, I2 and truth: after every committed transaction. */
   watch({ kafka }: World): void {
     kafka.transactions.watch((transaction) => {
       if (this.violation !== undefined) return;
@@ -41,6 +44,7 @@ export class Judge {
           if (metadata !== '' && offset !== null && offset > watermark)
             throw new Violation('I1', `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`);
         }
+        this.#truth.committed(transaction);
       } catch (error) {
         this.accuse(error instanceof Violation ? error : new Violation('I1', String(error), { cause: error }));
       }

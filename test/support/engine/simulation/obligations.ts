@@ -52,21 +52,27 @@ export class Obligations {
   /** Records that the transaction at hand takes out of jobs, and the places of these. */
   readonly #taken = new Map<string, number>();
   readonly #ordered: boolean;
-
+  readonly #poisonReason: string;
   readonly #mayBe: (reason: string | undefined) => boolean;
 
   /**
    * @param expected.mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
+   * @param expected.poisonReason of dead letters of records that do not decode
    * @param expected.ordered batches of a partition are published in the order of their submission
    */
   constructor(
     topics: PipelineTopics,
     outputs: readonly string[],
-    expected: { readonly mayBe: (reason: string | undefined) => boolean; readonly ordered: boolean },
+    expected: {
+      readonly mayBe: (reason: string | undefined) => boolean;
+      readonly poisonReason: string;
+      readonly ordered: boolean;
+    },
   ) {
     this.#topics = topics;
     this.#outputs = outputs;
     this.#mayBe = expected.mayBe;
+    this.#poisonReason = expected.poisonReason;
     this.#ordered = expected.ordered;
   }
 
@@ -229,7 +235,7 @@ export class Obligations {
     }
     const { logStart } = this.#partition(partition);
     const explained =
-      reason === 'not_json'
+      reason === this.#poisonReason
         ? owed.poison
         : !owed.poison && (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason));
     if (!explained) throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);

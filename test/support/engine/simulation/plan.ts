@@ -1,6 +1,7 @@
 /** Draws a history from its seed: most are short, so that many can be played; each has its own mix of faults. */
 import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
+import type { SimulatedKind } from './kinds.ts';
 import type { Action, Event, Script, Shape } from './script.ts';
 
 /** How often each action happens, relative to the others. */
@@ -25,9 +26,10 @@ function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number 
   return random.next() < 0.5 ? random.below(sessionTimeoutMs) : sessionTimeoutMs + 2_000 + random.below(15_000);
 }
 
-export function planOf(seed: number): Script {
+/** @param kind in place of the one that the seed draws */
+export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind'))): Script {
   const chance = new Chance(seed);
-  const shape = drawShape(chance.of('shape'));
+  const shape = { kind, ...drawShape(chance.of('shape')) };
   const random = chance.of('events');
   const rounds = random.next() < 0.08 ? 12 + random.below(14) : 3 + random.below(7);
   const restless = random.next();
@@ -42,6 +44,11 @@ export function planOf(seed: number): Script {
     }
   }
   return { seed, shape, events, untilMs: atMs + random.below(8_000) };
+}
+
+/** Every second history is of reviews: with their result files, most can go wrong there. */
+function drawKind(random: SeededRandom): SimulatedKind {
+  return (['review', 'import', 'review', 'lookup'] as const)[random.below(4)] as SimulatedKind;
 }
 
 function drawShape(random: SeededRandom): Shape {

@@ -6,7 +6,7 @@ import { planOf } from './plan.ts';
 import type { Found, Slice, SliceResult } from './pool.ts';
 import { WEAKENED } from './weakened.ts';
 
-async function playSlice({ from, seeds, weaken }: Slice): Promise<SliceResult> {
+async function playSlice({ from, seeds, weaken, kind }: Slice): Promise<SliceResult> {
   const weakened = weaken === undefined ? undefined : WEAKENED[weaken];
   const faults: Record<string, number> = {};
   const coverage: Record<string, number> = {};
@@ -14,7 +14,7 @@ async function playSlice({ from, seeds, weaken }: Slice): Promise<SliceResult> {
   let records = 0;
   let settledMs = 0;
   for (let seed = from; seed < from + seeds; seed++) {
-    const report = await play(planOf(seed), { weakened });
+    const report = await play(planOf(seed, kind), { weakened });
     addTo(faults, report.faults);
     addTo(coverage, report.coverage);
     records += report.records;

@@ -1,6 +1,7 @@
 /** Plays the histories of many seeds on several threads. */
 import { Worker } from 'node:worker_threads';
 import { addTo, type Coverage } from './coverage.ts';
+import type { SimulatedKind } from './kinds.ts';
 import type { Script } from './script.ts';
 
 /** Seeds that a thread is given at a time. */
@@ -26,6 +27,7 @@ export interface Slice {
   readonly from: number;
   readonly seeds: number;
   readonly weaken: string | undefined;
+  readonly kind: SimulatedKind | undefined;
 }
 
 export interface Tally {
@@ -45,13 +47,15 @@ export interface PoolOptions {
   readonly jobs: number;
   /** A rule of `WEAKENED` to take away. */
   readonly weaken?: string | undefined;
+  /** Of all histories; default: each seed draws one. */
+  readonly kind?: SimulatedKind | undefined;
   /** Ends the search early. */
   readonly maxFound?: number;
   readonly onProgress?: (tally: Tally) => void;
 }
 
 export async function playAll(options: PoolOptions): Promise<Tally> {
-  const { from, seeds, jobs, weaken, maxFound = Number.POSITIVE_INFINITY } = options;
+  const { from, seeds, jobs, weaken, kind, maxFound = Number.POSITIVE_INFINITY } = options;
   const tally: Tally = { histories: 0, records: 0, settledMs: 0, faults: {}, coverage: {}, found: [] };
   let next = from;
   const oneThread = async () => {
@@ -59,7 +63,7 @@ export async function playAll(options: PoolOptions): Promise<Tally> {
     const worker = new Worker(new URL('./pool-worker.ts', import.meta.url), { execArgv: [] });
     try {
       while (next < from + seeds && tally.found.length < maxFound) {
-        const slice: Slice = { from: next, seeds: Math.min(SLICE, from + seeds - next), weaken };
+        const slice: Slice = { from: next, seeds: Math.min(SLICE, from + seeds - next), weaken, kind };
         next += slice.seeds;
         add(tally, await ask(worker, slice));
         options.onProgress?.(tally);

@@ -4,6 +4,7 @@
  */
 import type { CommitFate } from '../../memory/kafka.ts';
 import type { Fault } from '../../memory/review-service.ts';
+import type { SimulatedKind } from './kinds.ts';
 
 /** Picks one of those that an action can hit, modulo their number. */
 export type Which = number;
@@ -53,6 +54,8 @@ export type Strike =
   | { readonly kind: 'admin failed' }
   | { readonly kind: 'late upload'; readonly ms: number | 'never' }
   | { readonly kind: 'service'; readonly fault: Fault }
+  /** A lookup is told this, whatever the decision's own status. */
+  | { readonly kind: 'decision status'; readonly status: 'PENDING' | 'ON_HOLD' }
   | {
       readonly kind: 'review';
       readonly how: 'failed' | 'cancelled' | 'stuck' | 'unknown' | 'forgotten';
@@ -74,6 +77,8 @@ export interface PlacedStrike {
 }
 
 export interface Shape {
+  /** Default: review. */
+  readonly kind?: SimulatedKind;
   readonly instances: number;
   readonly partitions: number;
   readonly shards: number;

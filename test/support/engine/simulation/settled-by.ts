@@ -1,6 +1,12 @@
 /** What a terminal record says of itself. */
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
-import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import type { OutgoingRecord, SourceCoordinate } from '../../../../src/core/record.ts';
+
+interface Said extends SourceCoordinate {
+  readonly replay?: number;
+  readonly id: string;
+  readonly source?: SourceCoordinate;
+}
 
 /** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
 export function settledBy({ headers = {}, value }: OutgoingRecord): {
@@ -16,6 +22,8 @@ export function settledBy({ headers = {}, value }: OutgoingRecord): {
     const reason = header(DEAD_LETTER_HEADERS.reason);
     return { partition, offset: Number(header(DEAD_LETTER_HEADERS.offset)), generation, reason };
   }
-  const { partition, offset, replay = 0 } = JSON.parse(String(value)) as { partition: number; offset: number; replay?: number };
-  return { partition, offset, generation: replay };
+  const { partition, offset, replay = 0, source, id } = JSON.parse(String(value)) as Said;
+  // The scripted kind says it in its own way.
+  if (source === undefined) return { partition, offset, generation: replay };
+  return { partition: source.partition, offset: source.offset, generation: Number(/#(\d+)$/.exec(id)?.[1] ?? 0) };
 }

@@ -62,6 +62,7 @@ function smallerEvents(event: Event): Event[] {
 function simplerShapes({ shape }: Script): Script['shape'][] {
   const { maxReviewMs: _, ...unlimited } = shape;
   return [
+    { ...shape, kind: 'review' },
     unlimited,
     { ...shape, ordered: false },
     { ...shape, rejectedToDeadLetters: false },

@@ -9,6 +9,8 @@ export type Rule =
   | 'I6'
   /** A dead letter whose reason nothing explains. */
   | 'reason'
+  /** A terminal record says what the service did not. */
+  | 'truth'
   /** Decisions in another order than promised. */
   | 'order'
   /** Faults have stopped, and still something is not settled. */

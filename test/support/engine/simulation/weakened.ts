@@ -1,5 +1,8 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
+
+import { CoordinateSet } from '../../../../src/core/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
+import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
@@ -53,6 +56,14 @@ const withCommits =
 const kind =
   (change: (ports: PipelinePorts) => Partial<PipelinePorts['kind']>): WrapPorts =>
   (ports) => ({ ...ports, kind: changed(ports.kind, change(ports)) });
+
+/** Of kinds without result files, what became of items goes through `change`; other histories stay as they are. */
+const outcomes =
+  (change: (real: SourceKind) => SourceKind['outcomes']): WrapPorts =>
+  (ports) => ({
+    ...ports,
+    kind: 'outcomes' in ports.kind ? changed<SourceKind>(ports.kind, { outcomes: change(ports.kind) }) : ports.kind,
+  });
 
 /** What the engine is told of its journal or source goes through `change`. */
 const reading =
@@ -158,6 +169,42 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
         }
       },
     })),
+  },
+  'a receipt names an import that its record was not in': {
+    wrap: outcomes((real) => (items, status, job, signal) => {
+      const other = { ...job(), remoteId: 'batch-1' };
+      return real.outcomes(items, status, () => other, signal);
+    }),
+  },
+  'a decision that is pending is taken for the final one': {
+    wrap: outcomes(
+      (real) =>
+        async function* (items, status, job, signal) {
+          const said = new CoordinateSet();
+          for await (const some of real.outcomes(items, status, job, signal)) {
+            for (const { partition, offset } of some) said.add(partition, offset);
+            yield some;
+          }
+          const left = items.filter(({ partition, offset }) => !said.has(partition, offset));
+          yield left.map((item) => {
+            const { key, value } = real.failure(item, { code: 'none', message: '' }, job());
+            const pending = {
+              ...(JSON.parse(String(value)) as object),
+              status: 'SUCCESS',
+              decision_status: 'PENDING',
+              error: null,
+            };
+            const { partition, offset } = item;
+            return { partition, offset, status: 'success' as const, record: { key, value: JSON.stringify(pending) } };
+          });
+        },
+    ),
+  },
+  'the records of a job that were read again are not those of the job': {
+    wrap: outcomes((real) => (items, status, job, signal) => {
+      const shifted = items.map((item, index) => ({ ...item, key: items[(index + 1) % items.length]?.key ?? null }));
+      return real.outcomes(shifted, status, job, signal);
+    }),
   },
   'a rewind passes over records that are there': {
     wrap: (ports) => ({

@@ -1,0 +1,151 @@
+/** The kinds that a history may be of: how its records look, and what is true of their terminal records. */
+import type { SourceCoordinate } from '../../../../src/core/record.ts';
+import { importKind } from '../../../../src/import/index.ts';
+import { lookupKind } from '../../../../src/lookup/index.ts';
+import { SeededRandom } from '../../memory/clock.ts';
+import { type Decisions, MemoryDecisions } from '../../memory/decision-service.ts';
+import { MemoryImports } from '../../memory/import-service.ts';
+import type { ReviewService } from '../../memory/review-service.ts';
+import { ScriptedKind, sourceValue } from '../../memory/scripted-kind.ts';
+import { ServiceCalls } from '../../memory/service-calls.ts';
+import type { MakeKind } from '../world.ts';
+import { Chance } from './chance.ts';
+
+export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
+/** A review is the scripted kind, which has all that can go wrong with result files; the others are the product's own. */
+export type SimulatedKind = (typeof SIMULATED_KINDS)[number];
+
+/** Part of every content: logs must never show it (I6). */
+export const CONTENT_MARK = 'classified';
+/** For how long an id may be unknown, or be refused. */
+export const MISSING_GRACE_MS = 6_000;
+
+/** What the service has of it. */
+export interface Remote {
+  readonly service: ReviewService;
+  readonly decisions: Decisions;
+}
+
+export interface KindOfHistory {
+  readonly make: MakeKind;
+  /** Why records that cannot be decoded become dead letters. */
+  readonly poisonReason: string;
+  /** Of the nth record. */
+  value(n: number, type: string): string;
+  readonly poison: string;
+  /** Of its terminal record. */
+  key(n: number, at: SourceCoordinate): string;
+  /** Whatever the service must have for the nth record, which is written now. */
+  prepare(n: number, nowMs: number): void;
+  /** What the terminal record of the nth record says, and the service does not. @param value parsed */
+  untruth(n: number, value: Readonly<Record<string, unknown>>): string | undefined;
+}
+
+/** Of the nth record of the source. */
+export const keyOf = (n: number): string => `k${n}`;
+
+export function kindOfHistory(kind: SimulatedKind, topic: string, seed: number, remote: () => Remote): KindOfHistory {
+  switch (kind) {
+    case 'review':
+      return {
+        make: ({ service }, process, name) => new ScriptedKind(service, process, name),
+        poisonReason: 'not_json',
+        value: (n, type) => sourceValue({ type, content: `${CONTENT_MARK} ${n}` }),
+        poison: `not JSON, ${CONTENT_MARK}`,
+        key: (_n, { partition, offset }) => `${partition}:${offset}`,
+        prepare: () => {},
+        untruth: () => undefined,
+      };
+    case 'import':
+      return imports(topic, remote);
+    case 'lookup':
+      return lookups(topic, seed, remote);
+  }
+}
+
+function imports(topic: string, remote: () => Remote): KindOfHistory {
+  const lineOf = (n: number, type: string) => JSON.stringify({ type, data: { n, text: `${CONTENT_MARK} ${n}` } });
+  return {
+    make: ({ service }, process, name) =>
+      importKind(
+        { topic, type: { field: 'type' }, data: 'data', headers: [], nullValues: 'dead-letter', maxLineBytes: 1_000_000 },
+        new MemoryImports(service, new ServiceCalls(service, process, name)),
+      ),
+    poisonReason: 'not_json',
+    value: lineOf,
+    poison: `not JSON, ${CONTENT_MARK}`,
+    key: keyOf,
+    prepare: () => {},
+    untruth(n, { status, import_id: id, import_status: said, error }) {
+      if (status === 'ERROR') return error === null ? 'no error is told' : undefined;
+      const batch = remote().service.batches.get(String(id));
+      // It may have been forgotten since.
+      const ended = batch?.expectedRows !== undefined && (batch.state === 'finished' || batch.state === 'missing');
+      if (!ended || said !== 'COMPLETE') return `import ${id} is said to be ${said}, and is ${batch?.state}`;
+      const isIn = batch.rows?.some(({ content }) => (JSON.parse(content) as { data: { n: number } }).data.n === n);
+      return isIn === true ? undefined : `it was not in import ${id}`;
+    },
+  };
+}
+
+function lookups(topic: string, seed: number, remote: () => Remote): KindOfHistory {
+  const chance = new Chance(seed + 3);
+  const idOf = (n: number) => `${CONTENT_MARK} ${n}`;
+  return {
+    make: (world, process, name) =>
+      lookupKind(
+        {
+          topic,
+          decisionId: undefined,
+          headers: [],
+          nullValues: 'dead-letter',
+          missingGraceMs: MISSING_GRACE_MS,
+          onFailure: 'error',
+          newId: ids(name),
+        },
+        new MemoryDecisions(remote().decisions, process, new ServiceCalls(world.service, process, name), world.service.script),
+      ),
+    poisonReason: 'empty_content',
+    value: idOf,
+    poison: ' ',
+    key: keyOf,
+    prepare(n, nowMs) {
+      const random = chance.of('decision', n);
+      const roll = random.next();
+      if (roll < 0.1) return;
+      const failed = roll < 0.2;
+      const decision = {
+        rawStatus: failed ? 'ERROR' : 'SUCCESS',
+        metadataJson: JSON.stringify({ n, mark: CONTENT_MARK }),
+        result: failed ? null : `result of ${n}`,
+        labels: failed ? null : [{ name: `label of ${n}`, applied: true, explanation: null }],
+      };
+      const pendingMs = roll > 0.9 ? Number.POSITIVE_INFINITY : roll > 0.6 ? random.below(10_000) : 0;
+      remote().decisions.make(idOf(n), decision, nowMs + pendingMs);
+    },
+    untruth: (n, value) => untruthOfLookup(idOf(n), value, remote().decisions),
+  };
+}
+
+function untruthOfLookup(id: string, value: Readonly<Record<string, unknown>>, decisions: Decisions): string | undefined {
+  const { decision_id: of, decision_status: status, result, labels, metadata, error } = value;
+  if (of !== id) return `it is the decision of ${of}`;
+  const code = (error as { readonly code: string } | null)?.code;
+  const made = decisions.get(id);
+  if (code === 'decision_unknown' || code === 'decision_refused') {
+    const withoutMs = decisions.withoutMs(id) ?? -1;
+    return withoutMs < MISSING_GRACE_MS ? `${code} after ${withoutMs} ms` : undefined;
+  }
+  if (code === 'review_timeout') return undefined;
+  if (made === undefined) return 'the service has no such decision';
+  const { rawStatus, result: right, labels: rightLabels, metadataJson } = made.decision;
+  const said = JSON.stringify([status, result, labels, metadata]);
+  const has = JSON.stringify([rawStatus, right, rightLabels ?? [], JSON.parse(metadataJson)]);
+  return said === has ? undefined : `it says ${said}, and the service has ${has}`;
+}
+
+/** Ids unlike those of any other instance, as the port demands. */
+function ids(name: string): () => string {
+  const random = new SeededRandom(0, `lookup-${name}`);
+  return () => random.id();
+}

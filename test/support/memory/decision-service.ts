@@ -1,0 +1,83 @@
+/** Single decisions at the service in memory: made some time, or never heard of. */
+import type { Clock } from '../../../src/core/ports/clock.ts';
+import { ServiceError } from '../../../src/core/service-error.ts';
+import type { LookedUpDecision, LookupService } from '../../../src/lookup/lookup-service.ts';
+import type { ServiceScript } from './review-service.ts';
+import type { ServiceCalls } from './service-calls.ts';
+
+interface Made {
+  readonly decision: LookedUpDecision;
+  /** Wall clock, ms; until then it is pending. */
+  dueMs: number;
+}
+
+/** All decisions, and what instances were told of them. */
+export class Decisions {
+  readonly #made = new Map<string, Made>();
+  readonly #longestWithoutMs = new Map<string, number>();
+
+  make(id: string, decision: LookedUpDecision, dueMs: number): void {
+    this.#made.set(id, { decision, dueMs });
+  }
+
+  get(id: string): Made | undefined {
+    return this.#made.get(id);
+  }
+
+  /** Nothing is pending any more. */
+  finishAll(nowMs: number): void {
+    for (const made of this.#made.values()) made.dueMs = Math.min(made.dueMs, nowMs);
+  }
+
+  /** For how long one instance was told, without a break, that it is unknown or refused, ms; undefined: never. */
+  withoutMs(id: string): number | undefined {
+    return this.#longestWithoutMs.get(id);
+  }
+
+  toldNothing(id: string, forMs: number): void {
+    this.#longestWithoutMs.set(id, Math.max(forMs, this.#longestWithoutMs.get(id) ?? 0));
+  }
+}
+
+/** One per instance. */
+export class MemoryDecisions implements LookupService {
+  readonly #decisions: Decisions;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #calls: ServiceCalls;
+  readonly #script: ServiceScript;
+  /** When this instance was first told that it is unknown or refused, since it was there. */
+  readonly #withoutSinceMs = new Map<string, number>();
+
+  constructor(decisions: Decisions, clock: Pick<Clock, 'now'>, calls: ServiceCalls, script: ServiceScript) {
+    this.#decisions = decisions;
+    this.#clock = clock;
+    this.#calls = calls;
+    this.#script = script;
+  }
+
+  async getDecision(id: string, { signal }: { readonly signal: AbortSignal }): Promise<LookedUpDecision> {
+    try {
+      const found = await this.#calls.call('decision', signal, id, undefined, () => this.#answer(id));
+      this.#withoutSinceMs.delete(id);
+      return found;
+    } catch (error) {
+      if (error instanceof ServiceError && (error.failure === 'not_found' || error.failure === 'rejected')) this.#without(id);
+      throw error;
+    }
+  }
+
+  #answer(id: string): LookedUpDecision {
+    const made = this.#decisions.get(id);
+    if (made === undefined) throw new ServiceError('not_found', 'no such decision', { operation: 'get_decision', status: 404 });
+    const { decision, dueMs } = made;
+    const rawStatus = this.#script.decisionStatus?.(id) ?? (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
+    return rawStatus === decision.rawStatus ? decision : { ...decision, rawStatus, result: null, labels: null };
+  }
+
+  #without(id: string): void {
+    const nowMs = this.#clock.now();
+    const sinceMs = this.#withoutSinceMs.get(id) ?? nowMs;
+    this.#withoutSinceMs.set(id, sinceMs);
+    this.#decisions.toldNothing(id, nowMs - sinceMs);
+  }
+}
