@@ -5,8 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { BadFile } from './findings.ts';
+import { pipeSource } from './pipe-source.ts';
 import { spooled } from './spool.ts';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -91,22 +92,26 @@ const versionOf = ({ size, mtimeMs }: Stats) => `${size}/${mtimeMs}`;
  * @throws BadFile for what cannot be read; the signal's reason.
  */
 export async function openInput(path: string, signal: AbortSignal, onProgress: (bytes: number) => void): Promise<InputFile> {
-  if (path === STANDARD_INPUT) return await spooledInput('standard input', process.stdin, signal, onProgress);
-  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+  const isStandard = path === STANDARD_INPUT || path === '/dev/stdin';
+  if (isStandard) return await copied('standard input', process.stdin, signal, onProgress);
+  const unreadable = (error: NodeJS.ErrnoException) => {
+    if (error === signal.reason) throw error;
     throw new BadFile(path, `cannot be read: ${reason(error)}.`);
-  });
+  };
+  const stats = await stat(path).catch(unreadable);
+  if (stats.isDirectory()) throw new BadFile(path, 'is a directory.');
+  if (stats.isFIFO()) return await copied(path, await pipeSource(path, signal).catch(unreadable), signal, onProgress);
+  const handle = await open(path, 'r').catch(unreadable);
+  if (!stats.isFile()) return await copied(path, handle.createReadStream(), signal, onProgress);
   try {
-    const stats = await handle.stat();
-    if (stats.isDirectory()) throw new BadFile(path, 'is a directory.');
-    if (stats.isFile()) return new InputFile(path, handle, stats);
+    return new InputFile(path, handle, await handle.stat());
   } catch (error) {
     await handle.close();
     throw error;
   }
-  return await spooledInput(path, handle.createReadStream(), signal, onProgress);
 }
 
-async function spooledInput(
+async function copied(
   name: string,
   source: NodeJS.ReadableStream,
   signal: AbortSignal,

@@ -1,12 +1,12 @@
 /** The results of a batch, whole: the service's own file, byte for byte, or its rows as JSON Lines. */
 import { createHash, type Hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestError } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Output } from '../files/output.ts';
 import { ResultTally, type Tally } from '../files/result-tally.ts';
 import { size } from '../progress.ts';
 import { CommandFailed } from './failures.ts';
+import { pause } from './pause.ts';
 import type { Session } from './session.ts';
 
 /** Downloads in a row that bring nothing new. */
@@ -53,7 +53,7 @@ export async function fetchFile(session: Session, batchId: string, output: Outpu
         if (!brokeOff(error) || breaks >= MAX_BREAKS) throw error;
         progress.note(`the download broke after ${size(written.bytes)}, going on`);
       }
-      await sleep(BREAK_WAIT_MS * (breaks + 1), undefined, { signal });
+      await pause(BREAK_WAIT_MS * (breaks + 1), signal);
     }
   } finally {
     written.tally.close();

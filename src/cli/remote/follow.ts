@@ -1,15 +1,20 @@
 /** Waiting for a batch, an import or a decision, through outages of the service, until it ends or somebody has had enough. */
 import { UnavailableError, type WaitOptions, WaitTimeoutError } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { printable } from '../printable.ts';
 import { ago } from '../table.ts';
 import { CommandFailed } from './failures.ts';
+import { pause } from './pause.ts';
 import { Interrupted, type Session } from './session.ts';
 
 /** Soon enough for a small batch, and then ever less often. */
 const FIRST_DELAY_MS = 250;
 /** A service that was there and is away this long is given up. */
 const PATIENCE_MS = 10 * 60_000;
+/** After the client has given up trying, unless the service says when. */
+const AGAIN_MS = 1_000;
 const REDRAW_MS = 1_000;
+const MAX_DETAIL = 1_000;
 
 export interface Followed<View> {
   /** `batch 1f75…`. */
@@ -34,9 +39,11 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
   const startedMs = performance.now();
   let state = '';
   let answeredMs: number | undefined;
+  let isAway = false;
   const show = () => progress.show(() => `${name}: ${state}, ${ago(startedMs, performance.now())}`);
   const onAnswer = (view: View) => {
     answeredMs = performance.now();
+    isAway = false;
     state = followed.state(view);
     show();
   };
@@ -48,16 +55,21 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
         const options = { signal, onAnswer, firstDelayMs: FIRST_DELAY_MS };
         return await followed.ask(restMs === undefined ? options : { ...options, timeoutMs: restMs });
       } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error;
+        const waitMs = error.retryAfterMs ?? AGAIN_MS;
         // An address at which nobody ever answered is wrong rather than away.
-        const patient = answeredMs !== undefined && performance.now() - answeredMs < PATIENCE_MS;
-        if (!(error instanceof UnavailableError) || !patient) throw error;
-        progress.note(`${name}: the service cannot be reached just now, waiting for it`);
+        const awayMs = answeredMs === undefined ? Number.POSITIVE_INFINITY : performance.now() - answeredMs;
+        if (awayMs + waitMs > PATIENCE_MS) throw error;
+        if (!isAway) progress.note(`${name}: the service cannot be reached just now, waiting for it`);
+        isAway = true;
+        await pause(Math.min(waitMs, restMs ?? waitMs), signal);
       }
     }
   } catch (error) {
     const [what, code] = stopped(error, name) ?? [];
     if (what === undefined || code === undefined) throw error;
-    throw new CommandFailed(`${what} To go on waiting:\n  ${command}`, code);
+    const detail = error instanceof UnavailableError ? `\n  ${printable(error.message, MAX_DETAIL)}\n` : ' ';
+    throw new CommandFailed(`${what}${detail}To go on waiting:\n  ${command}`, code);
   } finally {
     clearInterval(redraw);
     progress.clear();

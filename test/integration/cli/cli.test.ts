@@ -51,9 +51,6 @@ describe('the command line as a process', TIMEOUT, () => {
       ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
       ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],
       ['dead-letters', ['list', 'replay']],
-      ['batch', ['submit', 'get', 'results']],
-      ['import', ['submit', 'get']],
-      ['decision', ['get']],
       ['sandbox', ['--port', '--policy', '--data', '--api-key', '--host']],
     ] as const) {
       const { code, out } = await runCliProcess([command, '--help']);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { deadAddress } from '../service/servers.ts';
 import { bench } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();
@@ -118,7 +119,18 @@ describe('decision get', { timeout: 60_000 }, () => {
     );
     const { code, err } = await service.run('decision', 'get', 'd-1', '--wait');
     assert.equal(code, EXIT.ok);
-    assert.match(err, /decision d-1: the service cannot be reached just now, waiting for it/);
+    assert.equal(err.match(/decision d-1: the service cannot be reached just now, waiting for it/g)?.length, 1);
+  });
+
+  it('gives up where nobody ever answered, and says how to go on', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const url = await deadAddress();
+    const { code, err } = await service.run('decision', 'get', 'd-1', '--wait', '--url', url);
+    assert.equal(code, EXIT.unreachable);
+    assert.match(
+      err,
+      /cannot be reached to ask for decision d-1\.\n {2}get_decision at .*ECONNREFUSED.*\nTo go on waiting:\n {2}\S+ decision get d-1 --wait --url /,
+    );
   });
 });
 

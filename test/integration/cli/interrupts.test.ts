@@ -1,7 +1,8 @@
 /** Signals, pipes and leftovers: the commands as processes of their own. */
 import assert from 'node:assert/strict';
-import { exec } from 'node:child_process';
+import { exec, execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
@@ -49,6 +50,19 @@ describe('Ctrl-C', { timeout: 60_000 }, () => {
     assert.deepEqual([code, out], [EXIT.interrupted, '']);
     assert.match(err, /Interrupted before the file was sent/);
     assert.deepEqual(service.sandbox.batches(), []);
+  });
+
+  it('while a pipe stays silent ends at once', async (t) => {
+    const { service, start } = await stage(t);
+    const silent = service.path('silent');
+    await promisify(execFile)('mkfifo', [silent]);
+    const { child, ended } = start(['batch', 'submit', silent, '-t', 'post']);
+    // Opens when the command does.
+    const writer = await open(silent, 'w');
+    t.after(() => writer.close());
+    child.kill('SIGINT');
+    const { code, err } = await ended;
+    assert.deepEqual([code, err], [EXIT.interrupted, 'Interrupted before the file was sent. Submit it again.\n']);
   });
 
   it('during the upload says that the import stays without its file, which it does', async (t) => {

@@ -87,6 +87,34 @@ describe('the warning of kafkajs', () => {
   });
 });
 
+describe('the help of the commands for people with a file', () => {
+  it('shows what can be said, what the exit codes mean, and examples', async () => {
+    const connection = ['--url', '--api-key-file', '--config', '--wait', '--timeout', '--json'];
+    for (const [command, options] of [
+      ['batch', ['submit', 'get', 'results']],
+      ['batch submit', ['<file>', '--type', '--output', '--force', ...connection]],
+      ['batch get', ['<id>', ...connection]],
+      ['batch results', ['<id>', '--output', '--force', ...connection]],
+      ['import', ['submit', 'get']],
+      ['import submit', ['<file>', '--import-path', ...connection]],
+      ['import get', ['<id>', '--import-path', ...connection]],
+      ['decision', ['get']],
+      ['decision get', ['<id>', ...connection]],
+    ] as const) {
+      let out = '';
+      const said = (text: string) => {
+        out += text;
+      };
+      const io = { env: {}, out: said, err: () => {} };
+      assert.equal(await runCli([...command.split(' '), '--help'], io), EXIT.ok);
+      for (const option of options) assert.ok(out.includes(option), `${command} ${option}`);
+      if (command.includes(' ')) assert.match(out, /Ends with 0 when/);
+      assert.match(out, /Examples:\n {2}\$ /);
+      assert.doesNotMatch(out, /--api-key </);
+    }
+  });
+});
+
 describe('a command that fails', () => {
   it('gives no secret away', async () => {
     const said: string[] = [];
