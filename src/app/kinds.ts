@@ -5,10 +5,17 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { importKind } from '../import/index.ts';
 import { lookupKind } from '../lookup/index.ts';
 import { reviewKind } from '../review/index.ts';
+import type { CreateResultFileReader } from '../review/result-files.ts';
 import type { ContentReviewClient } from '../service/client.ts';
 import { systemRandom } from './system.ts';
 
-export function kindOf(pipeline: PipelineConfig, service: ContentReviewClient, logger: Logger): PipelineKind {
+/** @param createReader how result files are read */
+export function kindOf(
+  pipeline: PipelineConfig,
+  service: ContentReviewClient,
+  logger: Logger,
+  createReader?: CreateResultFileReader,
+): PipelineKind {
   const { source, output } = pipeline;
   const { mapping } = source;
   const common = {
@@ -29,6 +36,7 @@ export function kindOf(pipeline: PipelineConfig, service: ContentReviewClient, l
           maxContentBytes: source.maxContentBytes,
           referenceColumn: pipeline.batch.referenceColumn,
           includeContent: output.includeContent,
+          ...(createReader === undefined ? {} : { createReader }),
           onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),
         },
         service,

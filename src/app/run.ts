@@ -8,6 +8,7 @@ import { RefusedError } from '../pipeline/errors.ts';
 import { MemoryBudget } from '../pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
+import { ResultThread } from '../review/thread/result-thread.ts';
 import { ContentReviewClient } from '../service/client.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
@@ -57,9 +58,10 @@ export async function runConnector(
 
   const kafka = connectKafka({ brokers: config.kafka.brokers, clientId: config.kafka.clientId }, logger);
   const service = serviceClient(config, metrics);
+  const results = new ResultThread();
   const refused = Promise.withResolvers<Error>();
   const supervisors = config.pipelines.map((pipeline) =>
-    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, onRefused: refused.resolve }),
+    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, results, onRefused: refused.resolve }),
   );
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
@@ -84,7 +86,7 @@ export async function runConnector(
       outcome === 'refused' ? 'refuses to run' : 'cannot start',
     );
   }
-  await stop(config, supervisors, service, kafka, server, logger);
+  await stop(config, supervisors, [service, kafka, results], server, logger);
   if (outcome === 'ok') logger.info({}, 'stopped');
   return outcome;
 }
@@ -125,13 +127,14 @@ function supervise(parts: {
   health: Health;
   budget: MemoryBudget;
   around: (engine: EngineParts) => EngineParts;
+  results: ResultThread;
   onRefused: (error: Error) => void;
 }): Supervisor {
   const { config, pipeline, kafka, service, metrics, health, budget } = parts;
   const logger = parts.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = kindOf(pipeline, service, logger);
+  const kind = kindOf(pipeline, service, logger, parts.results.reader);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({
@@ -162,14 +165,13 @@ function supervise(parts: {
 async function stop(
   config: Config,
   supervisors: readonly Supervisor[],
-  service: ContentReviewClient,
-  kafka: KafkaConnection,
+  connections: readonly { close(): Promise<void> }[],
   server: TelemetryServer | undefined,
   logger: Logger,
 ): Promise<void> {
   const closeAll = async () => {
     await Promise.allSettled(supervisors.map((supervisor) => supervisor.stop()));
-    await Promise.allSettled([service.close(), kafka.close()]);
+    await Promise.allSettled(connections.map((connection) => connection.close()));
   };
   const closed = new AbortController();
   const late = systemClock.sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS), closed.signal).then(

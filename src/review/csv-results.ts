@@ -46,13 +46,14 @@ export async function* readResults(
 
   const takeRows = (): (ResultRow | MalformedRow)[] => {
     const rows: (ResultRow | MalformedRow)[] = [];
-    const job = options.job();
+    let job: JobContext | undefined;
     for (const record of records) {
       if (reader === undefined) {
         const header = readResultHeader(record, options);
         referenceColumn = header.reference;
         reader = new ResultRowReader(header, record, options.renderer, options.onNotice);
       } else {
+        job ??= options.job();
         rows.push(reader.read(record, job));
       }
     }

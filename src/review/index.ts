@@ -4,12 +4,11 @@ import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { problemWithReferenceColumn } from './column-names.ts';
 import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
-import { readResults } from './csv-results.ts';
 import { encodeCsv } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
-import { LastRows } from './last-row.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
+import { type CreateResultFileReader, resultFileReader } from './result-files.ts';
 import type { ResultNotice } from './result-row.ts';
 import type { BatchState, ReviewService } from './review-service.ts';
 
@@ -24,6 +23,8 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly maxRowBytes?: number;
   /** Told once for each thing in result files that the interface does not mention. */
   readonly onNotice?: (notice: ResultNotice) => void;
+  /** Default: in the caller's thread. */
+  readonly createReader?: CreateResultFileReader;
 }
 
 const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
@@ -41,16 +42,17 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   const problem = problemWithReferenceColumn(columns.referenceColumn);
   if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
   const decoder = createDecoder({ ...DEFAULT_MAPPING, ...options });
-  const renderer = createDecisionRenderer({ topic: options.topic, includeContent: options.includeContent ?? false });
-  const files = {
-    referenceColumn: columns.referenceColumn,
-    resultColumn: options.resultColumn,
-    maxRowBytes: options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES,
-    renderer,
-    onNotice: onceEach(options.onNotice ?? (() => {})),
-    lastRows: new LastRows(),
-  };
-
+  const decisions = { topic: options.topic, includeContent: options.includeContent ?? false };
+  const renderer = createDecisionRenderer(decisions);
+  const read = (options.createReader ?? resultFileReader)(
+    {
+      ...decisions,
+      referenceColumn: columns.referenceColumn,
+      resultColumn: options.resultColumn,
+      maxRowBytes: options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES,
+    },
+    onceEach(options.onNotice ?? (() => {})),
+  );
   const types = new EchoedTypes();
 
   return {
@@ -83,7 +85,14 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
         throw new ServiceError('protocol', 'the batch has no download address', { operation: 'download' });
       }
       const { expectedRows } = status;
-      yield* readResults(await service.download(status.resultUrl, { signal }), { ...files, job, expectedRows });
+      // Whoever has enough rows does not wait for a download that hangs.
+      const enough = new AbortController();
+      try {
+        const source = service.download(status.resultUrl, { signal: AbortSignal.any([signal, enough.signal]) });
+        yield* read(await source, { job, expectedRows });
+      } finally {
+        enough.abort();
+      }
     },
 
     failure: renderer.failure,

@@ -2,7 +2,6 @@
  * Strict CSV (RFC 4180) out of csv-parse, with the line at which each record begins. csv-parse's own count of lines takes a
  * CRLF inside a quoted cell for two, and knows only where a record ends.
  */
-// biome-ignore lint/style/noRestrictedImports: files that people submit are read strictly, which no other folder does.
 import { type CsvError, Parser } from 'csv-parse';
 
 const CARRIAGE_RETURN = 0x0d;

@@ -1,0 +1,100 @@
+/**
+ * The rows of a slice as they cross from one thread to the other: numbers and bytes in two buffers that change hands without
+ * a copy. Objects would be written and read one by one, which costs as much as reading the CSV.
+ */
+import type { MalformedRow, ResultRow } from '../../core/ports/pipeline-kind.ts';
+import type { HeaderValue, RecordHeaders } from '../../core/record.ts';
+
+export interface PackedRows {
+  /** Per row: partition, offset, 1 for an error, size, bytes of the key, bytes of the value (-1: null). */
+  readonly numbers: Float64Array<ArrayBuffer>;
+  /** Key and value of each row, one behind the other. */
+  readonly bytes: ArrayBuffer;
+  readonly headers: readonly (RecordHeaders | undefined)[];
+  readonly malformed: readonly string[];
+}
+
+const NUMBERS = 6;
+const NULL = -1;
+
+/** Malformed rows come last. @returns the rows, and what to transfer with them. */
+export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: PackedRows; transfer: ArrayBuffer[] } {
+  const malformed: string[] = [];
+  const whole: ResultRow[] = [];
+  for (const row of rows) {
+    if ('malformed' in row) malformed.push(row.malformed);
+    else whole.push(row);
+  }
+  const numbers = new Float64Array(whole.length * NUMBERS);
+  let size = 0;
+  let at = 0;
+  for (const { partition, offset, status, bytes, record } of whole) {
+    const keyBytes = lengthOf(record.key);
+    const valueBytes = lengthOf(record.value);
+    numbers[at++] = partition;
+    numbers[at++] = offset;
+    numbers[at++] = status === 'error' ? 1 : 0;
+    numbers[at++] = bytes;
+    numbers[at++] = keyBytes;
+    numbers[at++] = valueBytes;
+    size += Math.max(0, keyBytes) + Math.max(0, valueBytes);
+  }
+  const packed = Buffer.from(new ArrayBuffer(size));
+  let end = 0;
+  for (const { record } of whole) {
+    end += put(packed, record.key, end);
+    end += put(packed, record.value, end);
+  }
+  const headers = whole.map(({ record }) => (record.headers === undefined ? undefined : movable(record.headers)));
+  return { rows: { numbers, bytes: packed.buffer, headers, malformed }, transfer: [numbers.buffer, packed.buffer] };
+}
+
+/** The rows that were packed. Keys and values are views of the one buffer. */
+export function unpackRows({ numbers, bytes, headers, malformed }: PackedRows): (ResultRow | MalformedRow)[] {
+  const rows: (ResultRow | MalformedRow)[] = [];
+  let end = 0;
+  const take = (length: number): Buffer | null => {
+    if (length === NULL) return null;
+    end += length;
+    return Buffer.from(bytes, end - length, length);
+  };
+  for (let row = 0, at = 0; at < numbers.length; row++, at += NUMBERS) {
+    const [partition = 0, offset = 0, failed, size = 0, keyBytes = NULL, valueBytes = NULL] = numbers.subarray(at, at + NUMBERS);
+    const key = take(keyBytes);
+    const value = take(valueBytes);
+    const named = headers[row];
+    const record = named === undefined ? { key, value } : { key, value, headers: restored(named) };
+    rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', bytes: size, record });
+  }
+  for (const text of malformed) rows.push({ malformed: text });
+  return rows;
+}
+
+function lengthOf(text: Buffer | string | null): number {
+  if (text === null) return NULL;
+  return typeof text === 'string' ? Buffer.byteLength(text) : text.length;
+}
+
+function put(into: Buffer, text: Buffer | string | null, at: number): number {
+  if (text === null) return 0;
+  return typeof text === 'string' ? into.write(text, at) : text.copy(into, at);
+}
+
+/** A Buffer is often a small part of a shared one, which would go with it whole. */
+const movable = (headers: RecordHeaders): RecordHeaders =>
+  eachBytes(headers, (bytes) => Buffer.from(new Uint8Array(bytes).buffer));
+/** What left as a Buffer arrives as a plain array of bytes. */
+const restored = (headers: RecordHeaders): RecordHeaders =>
+  eachBytes(headers, (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+
+/** Most headers are texts, and are given back as they are. */
+function eachBytes(headers: RecordHeaders, change: (bytes: Uint8Array) => Buffer): RecordHeaders {
+  const one = (value: Buffer | string): Buffer | string => (typeof value === 'string' ? value : change(value));
+  let changed: [string, HeaderValue | undefined][] | undefined;
+  for (const name in headers) if (typeof headers[name] !== 'string') changed ??= [];
+  if (changed === undefined) return headers;
+  for (const [name, value] of Object.entries(headers)) {
+    changed.push([name, Array.isArray(value) ? value.map(one) : value === undefined ? undefined : one(value as Buffer | string)]);
+  }
+  return Object.fromEntries(changed);
+}
