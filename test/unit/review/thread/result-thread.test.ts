@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { shapeEntry } from '../../../../src/review/metadata-shape.ts';
+import type { ResultFile, ResultFileReader, ResultFileSettings } from '../../../../src/review/result-files.ts';
+import { resultFileReader } from '../../../../src/review/result-files.ts';
+import type { ResultNotice } from '../../../../src/review/result-row.ts';
+import { ResultThread } from '../../../../src/review/thread/result-thread.ts';
+import { JOB, type Row } from '../sample.ts';
+
+const SETTINGS: ResultFileSettings = {
+  topic: 'events',
+  includeContent: false,
+  referenceColumn: 'connector_ref',
+  resultColumn: undefined,
+  maxRowBytes: 1_000_000,
+};
+const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
+const SHAPE = shapeEntry('lang', false);
+const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
+const row = (offset: number, key = '"user"', extras = '') =>
+  `"some, text",SUCCESS,spam,,en,"[0,${offset},-1,${key.replaceAll('"', '""')},""${SHAPE}""${extras.replaceAll('"', '""')}]"\r\n`;
+
+const thread = new ResultThread();
+after(() => thread.close());
+
+async function collect(reader: ResultFileReader, source: AsyncIterable<Buffer>, file = FILE) {
+  const rows: Row[] = [];
+  let error: unknown;
+  try {
+    for await (const slice of reader(source, file)) rows.push(...slice);
+  } catch (caught) {
+    error = caught;
+  }
+  return { rows, error };
+}
+
+async function* pieces(text: string, size = 50): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const readHere = () => resultFileReader(SETTINGS, () => {});
+const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) => thread.reader(SETTINGS, onNotice);
+
+/** Keys as bytes: a text that crosses between threads arrives as such. */
+const plain = (rows: readonly Row[]) =>
+  rows.map((one) =>
+    'malformed' in one
+      ? one
+      : {
+          ...one,
+          record: {
+            ...one.record,
+            key: one.record.key && Buffer.from(one.record.key as Buffer),
+            value: String(one.record.value),
+          },
+        },
+  );
+
+test('a file read in the thread gives the same rows as one read here', async () => {
+  const rows = Array.from({ length: 500 }, (_, n) => row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`));
+  const withHeaders = row(
+    900,
+    '"k"',
+    ',{"h":[["trace","a"],["bytes",["/w=="]],["twice","x"],["twice",["AA=="]],["none",null]],"r":2}',
+  );
+  const file = `${HEADER}${rows.join('')}${withHeaders}x,y\r\n${row(901)}`;
+  const there = await collect(readThere(), pieces(file, 1000));
+  const here = await collect(readHere(), pieces(file, 1000));
+  assert.equal(there.error, undefined);
+  assert.equal(there.rows.length, 503);
+  assert.deepEqual(
+    plain(there.rows.filter((one) => !('malformed' in one))),
+    plain(here.rows.filter((one) => !('malformed' in one))),
+  );
+  assert.equal(there.rows.filter((one) => 'malformed' in one).length, 1);
+});
+
+test('an empty file, a file without header and a cut file end as here, with the rows before', async () => {
+  for (const text of ['', 'no,header\r\n1,2\r\n', `${HEADER}${row(1)}"cut`, `${HEADER}${row(1)}${row(2).slice(0, -20)}`]) {
+    const there = await collect(readThere(), pieces(text));
+    const here = await collect(readHere(), pieces(text));
+    assert.ok(here.error !== undefined);
+    assert.equal(String(there.error), String(here.error));
+    assert.deepEqual(Object.entries(there.error as object), Object.entries(here.error as object));
+    assert.deepEqual(plain(there.rows), plain(here.rows));
+  }
+});
+
+test('what the source throws comes out, behind the rows before it', async () => {
+  const broken = new Error('the connection broke');
+  const source = async function* () {
+    yield Buffer.from(HEADER + row(1) + row(2));
+    yield Buffer.from(row(3));
+    throw broken;
+  };
+  const there = await collect(readThere(), source());
+  assert.equal(there.error, broken);
+  assert.ok(there.rows.length >= 2);
+  assert.deepEqual(plain(there.rows), plain((await collect(readHere(), source())).rows));
+});
+
+test('whoever has enough ends the source, and the thread goes on with other files', async () => {
+  const closed = Promise.withResolvers<void>();
+  const endless = (async function* () {
+    try {
+      yield Buffer.from(HEADER);
+      for (let n = 0; ; n++) yield Buffer.from(row(n));
+    } finally {
+      closed.resolve();
+    }
+  })();
+  const read = readThere();
+  for await (const rows of read(endless, FILE)) if (rows.length > 0) break;
+  await closed.promise;
+  assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
+});
+
+test('no more of a file is asked for than its reader takes', async () => {
+  let given = 0;
+  const source = (async function* () {
+    yield Buffer.from(HEADER);
+    for (let n = 0; n < 1000; n++) {
+      given = n;
+      yield Buffer.from(row(n));
+    }
+  })();
+  let taken = 0;
+  for await (const rows of readThere()(source, FILE)) {
+    taken += rows.length;
+    assert.ok(given - taken < 12, `${given} given, ${taken} taken`);
+  }
+  assert.equal(taken, 1000);
+});
+
+test('many files at a time do not mix', async () => {
+  const read = readThere();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, file) =>
+      collect(read, pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333)),
+    ),
+  );
+  for (const [file, { rows, error }] of all.entries()) {
+    assert.equal(error, undefined);
+    assert.deepEqual(
+      rows.map((one) => ('malformed' in one ? -1 : one.offset)),
+      Array.from({ length: 50 }, (_, n) => file * 1000 + n),
+    );
+  }
+});
+
+test('the time of a decision is that of its slice', async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
+  const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
+  const times = new Set(rows.map((one) => ('malformed' in one ? '' : JSON.parse(String(one.record.value)).decided_at)));
+  assert.ok(times.size > 1, [...times].join());
+});
+
+test('notices reach the pipeline whose file it was; a last row without line end is believed as here', async () => {
+  const notices: ResultNotice[] = [];
+  const other: ResultNotice[] = [];
+  const read = readThere((notice) => notices.push(notice));
+  thread.reader(SETTINGS, (notice) => other.push(notice));
+  const unended = `Content,Status,Spam result,Labels,lang,new,connector_ref,z\r\nx,SUCCESS,spam,,en,1,"[0,1,-1,null,""${SHAPE}""]",y`;
+  for (let n = 0; n < 2; n++) assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
+  const third = await collect(read, pieces(unended));
+  assert.equal(third.error, undefined);
+  assert.equal(third.rows.length, 1);
+  assert.ok(notices.some(({ kind, value }) => kind === 'unknown_column' && value === 'new'));
+  assert.deepEqual(other, []);
+});
+
+test('a thread that ends fails its files, and the next file has a new one', async () => {
+  const own = new ResultThread();
+  const read = own.reader(SETTINGS, () => {});
+  const stalled = Promise.withResolvers<void>();
+  const reading = collect(
+    read,
+    (async function* () {
+      yield Buffer.from(HEADER + row(1));
+      await stalled.promise;
+    })(),
+  );
+  const first = await collect(read, pieces(HEADER + row(1)));
+  assert.equal(first.rows.length, 1);
+  await own.close();
+  const { error } = await reading;
+  assert.match(String(error), /the thread that reads result files ended/);
+  stalled.resolve();
+  assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
+  await own.close();
+});
