@@ -6,7 +6,7 @@ import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
 import { connectKafka, questionFailure } from '../kafka/index.ts';
-import { ContentReviewClient } from '../service/client.ts';
+import { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { systemClock, systemRandom } from './system.ts';
 
@@ -115,8 +115,8 @@ function choosePipeline({ pipelines }: Config, name: string | undefined): Pipeli
   throw new InspectError('usage', `the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
 }
 
-function serviceClient({ service }: Config): ContentReviewClient {
-  return new ContentReviewClient({
+function serviceClient({ service }: Config): ServiceClient {
+  return new ServiceClient({
     baseUrl: service.baseUrl,
     apiKey: () => service.apiKey.current(),
     clock: systemClock,
@@ -128,7 +128,7 @@ function serviceClient({ service }: Config): ContentReviewClient {
   });
 }
 
-async function remoteBatch(client: ContentReviewClient, id: string, signal: AbortSignal): Promise<RemoteBatch> {
+async function remoteBatch(client: ServiceClient, id: string, signal: AbortSignal): Promise<RemoteBatch> {
   try {
     const { rawStatus, counts } = await client.getBatch(id, { signal });
     const finished = counts.success === undefined ? undefined : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);

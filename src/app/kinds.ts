@@ -6,13 +6,13 @@ import { importKind } from '../import/index.ts';
 import { lookupKind } from '../lookup/index.ts';
 import { reviewKind } from '../review/index.ts';
 import type { CreateResultFileReader } from '../review/result-files.ts';
-import type { ContentReviewClient } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import { systemRandom } from './system.ts';
 
 /** @param createReader how result files are read */
 export function kindOf(
   pipeline: PipelineConfig,
-  service: ContentReviewClient,
+  service: ServiceClient,
   logger: Logger,
   createReader?: CreateResultFileReader,
 ): PipelineKind {

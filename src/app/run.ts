@@ -9,7 +9,7 @@ import { MemoryBudget } from '../pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
 import { ResultThread } from '../review/thread/result-thread.ts';
-import { ContentReviewClient } from '../service/client.ts';
+import { ServiceClient } from '../service/client.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -91,9 +91,9 @@ export async function runConnector(
   return outcome;
 }
 
-function serviceClient(config: Config, metrics: PromMetrics): ContentReviewClient {
+function serviceClient(config: Config, metrics: PromMetrics): ServiceClient {
   const { service } = config;
-  return new ContentReviewClient({
+  return new ServiceClient({
     baseUrl: service.baseUrl,
     apiKey: () => service.apiKey.current(),
     clock: systemClock,
@@ -121,7 +121,7 @@ function supervise(parts: {
   config: Config;
   pipeline: PipelineConfig;
   kafka: KafkaConnection;
-  service: ContentReviewClient;
+  service: ServiceClient;
   logger: Logger;
   metrics: PromMetrics;
   health: Health;

@@ -1,5 +1,5 @@
 /** The whole interface of a Content Review Service from code; what the connector's own pipelines use lies below it. */
-import { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import { ServiceClient } from '../service/client.ts';
 import { SILENT_OBSERVER } from '../service/observer.ts';
 import { systemClock } from '../service/system-clock.ts';
 import { Batches } from './batches.ts';

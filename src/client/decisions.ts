@@ -1,6 +1,6 @@
 /** Single decisions (service-interface.md 2.6). */
 import type { Clock } from '../core/ports/clock.ts';
-import type { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import type { DecisionView } from '../service/decisions.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';

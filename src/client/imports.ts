@@ -1,6 +1,6 @@
 /** Imports (service-interface.md 2.4, 2.5): a JSONL file of typed records up. */
 import type { Clock } from '../core/ports/clock.ts';
-import type { ContentReviewClient as ServiceClient } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import type { CreatedImport, ImportView } from '../service/imports.ts';
 import { withPublicErrors } from './errors.ts';

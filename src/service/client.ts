@@ -18,7 +18,7 @@ interface Cancellable {
  * Every method throws ServiceError for what the service or the network did, and the signal's reason, at once, when aborted.
  * Failures that may pass (429, 5xx, timeouts, resets) were retried before a ServiceError `unavailable` comes out.
  */
-export class ContentReviewClient {
+export class ServiceClient {
   readonly #pool: HttpPool;
   readonly #api: Api;
   readonly #transfer: Transfer;

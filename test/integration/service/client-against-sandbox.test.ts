@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { BatchView, ContentReviewClient } from '../../../src/service/client.ts';
+import type { BatchView, ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
 import { clientFor, collect, KEY, NEVER } from './servers.ts';
 
@@ -19,7 +19,7 @@ async function sandboxAndClient(
 }
 
 /** Asks until the batch has left its first states; each answer is a step of the sandbox, so no time is waited for blindly. */
-async function finished(client: ContentReviewClient, batchId: string): Promise<BatchView> {
+async function finished(client: ServiceClient, batchId: string): Promise<BatchView> {
   for (;;) {
     const batch = await client.getBatch(batchId, NEVER);
     if (batch.status !== 'WAITING_FOR_UPLOAD' && batch.status !== 'PENDING') return batch;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { ContentReviewClient } from '../../../src/service/client.ts';
+import { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
 
@@ -91,7 +91,7 @@ export const KEY = 'sk-live-4cBq9Zr7Tn2w';
 export function clientFor(t: TestContext, baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
   const clock = new InstantClock();
   const observer = new RecordingObserver();
-  const client = new ContentReviewClient({
+  const client = new ServiceClient({
     baseUrl,
     apiKey: async () => KEY,
     clock,

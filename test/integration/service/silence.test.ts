@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import type { ContentReviewClient } from '../../../src/service/client.ts';
+import type { ServiceClient } from '../../../src/service/client.ts';
 import { clientFor, collect, deadAddress, NEVER, rawServer } from './servers.ts';
 
 const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
@@ -66,7 +66,7 @@ function assertSilent(error: unknown, { key, query, content }: Secrets, where: s
   }
 }
 
-async function errorsOf(client: ContentReviewClient, presigned: string, content: string): Promise<unknown[]> {
+async function errorsOf(client: ServiceClient, presigned: string, content: string): Promise<unknown[]> {
   const csv = { contentType: 'text/csv', ...NEVER };
   const results = await Promise.allSettled([
     client.createBatch('email', NEVER),
