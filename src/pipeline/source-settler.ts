@@ -12,7 +12,7 @@ import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { readAgain } from './source-log.ts';
+import { detached, readAgain } from './source-log.ts';
 
 /** A record that becomes a dead letter: gone, not what it was when it was taken, or given up by the kind. */
 interface Letter extends SourceCoordinate {
@@ -120,10 +120,10 @@ export class SourceSettler {
         const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
         if ('item' in decoded) {
           items.push(decoded.item);
-          found.set(placeOf(record), record);
+          found.set(placeOf(record), detached(record));
         } else {
           const skipped: Poison = { reason: 'source_unavailable', message: 'configuration skips this record now' };
-          unread.push({ partition, offset, record, poison: 'poison' in decoded ? decoded.poison : skipped });
+          unread.push({ partition, offset, record: detached(record), poison: 'poison' in decoded ? decoded.poison : skipped });
         }
       }
     });
