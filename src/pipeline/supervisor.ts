@@ -65,7 +65,7 @@ export class Supervisor {
     const options = this.#options;
     const { metrics, clock, random } = this.#ports;
     this.#ports.health.notReady(`${options.name}/group`, `joining group ${options.source.group}`);
-    const topics = await prepareTopics(this.#ports.admin, options, this.#logger);
+    const topics = await prepareTopics(this.#ports.admin, options, this.#logger, clock);
     const waits = new WaitReasons({ metrics, pipeline: options.name, clock, logger: this.#logger });
     this.#context = {
       ...this.#ports,

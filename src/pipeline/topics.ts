@@ -1,4 +1,5 @@
 /** The topics of a pipeline: what it needs to find, and the journal that it makes or refuses (DESIGN 1). */
+import type { Clock } from '../core/ports/clock.ts';
 import type { ClusterAdmin, TopicDescription } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicFacts } from './context.ts';
@@ -9,6 +10,9 @@ const MIN_DELETE_RETENTION_MS = 3_600_000;
 const DEFAULT_MAX_SHARDS = 64;
 /** Room for a record's key, headers and framing below the topic's message size. */
 const FRAMING_BYTES = 64 * 1024;
+/** A broker may not know for a while of a topic that another one has just made. */
+const VISIBLE_MS = 30_000;
+const LOOK_AGAIN_MS = 100;
 
 /** Settings of a journal that this connector creates. */
 function journalSettings(minInsyncReplicas: number): Map<string, string> {
@@ -26,12 +30,18 @@ function journalSettings(minInsyncReplicas: number): Map<string, string> {
  * Checks the topics, makes the journal when it is missing.
  * @throws RefusedError that names the topic, the setting, and what to change.
  */
-export async function prepareTopics(admin: ClusterAdmin, options: PipelineOptions, logger: Logger): Promise<TopicFacts> {
+export async function prepareTopics(
+  admin: ClusterAdmin,
+  options: PipelineOptions,
+  logger: Logger,
+  clock: Clock,
+): Promise<TopicFacts> {
   const source = await mustExist(admin, options.source.topic, 'source');
   checkOutput(await mustExist(admin, options.output.topic, 'output'), options.output.topic);
   const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
   checkOutput(deadLetters, options.deadLetters.topic);
-  const journal = (await admin.describeTopic(options.journal.topic)) ?? (await createJournal(admin, options, source, logger));
+  const journal =
+    (await admin.describeTopic(options.journal.topic)) ?? (await createJournal(admin, options, source, logger, clock));
   await checkJournal(admin, options, journal);
   const maxMessage = Number(deadLetters.settings.get('max.message.bytes') ?? 1_048_588);
   return {
@@ -64,6 +74,7 @@ async function createJournal(
   options: PipelineOptions,
   source: TopicDescription,
   logger: Logger,
+  clock: Clock,
 ): Promise<TopicDescription> {
   const brokers = await admin.brokerCount();
   const replicationFactor = options.journal.replicationFactor ?? Math.min(3, brokers);
@@ -83,14 +94,23 @@ async function createJournal(
     replicationFactor,
     settings: journalSettings(brokers === 1 ? 1 : 2),
   });
-  const made = await admin.describeTopic(options.journal.topic);
-  if (made === undefined)
-    throw new Error(`the journal topic ${options.journal.topic} was created but cannot be seen yet: start again`);
+  const made = await untilVisible(admin, options.journal.topic, clock);
   logger.info(
     { topic: options.journal.topic, shards: made.partitions, replicationFactor: made.replicationFactor },
     'created the journal topic',
   );
   return made;
+}
+
+async function untilVisible(admin: ClusterAdmin, topic: string, clock: Clock): Promise<TopicDescription> {
+  const untilMs = clock.now() + VISIBLE_MS;
+  for (;;) {
+    const made = await admin.describeTopic(topic);
+    if (made !== undefined) return made;
+    if (clock.now() > untilMs)
+      throw new Error(`the journal topic ${topic} was created but cannot be seen after ${VISIBLE_MS} ms: start again`);
+    await clock.sleep(LOOK_AGAIN_MS);
+  }
 }
 
 async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journal: TopicDescription): Promise<void> {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterAdmin } from '../../../src/core/ports/kafka.ts';
 import { RefusedError } from '../../../src/pipeline/errors.ts';
 import { prepareTopics } from '../../../src/pipeline/topics.ts';
+import { changed } from '../../support/engine/changed.ts';
 import { engineOptions, type OptionChanges } from '../../support/engine/world.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -14,20 +16,35 @@ const GOOD: Readonly<Record<string, string>> = {
   'delete.retention.ms': '86400000',
 };
 
-function world(setting: { brokers?: number; sourcePartitions?: number; topics?: readonly string[] } = {}) {
+interface Setting {
+  readonly brokers?: number;
+  readonly sourcePartitions?: number;
+  readonly topics?: readonly string[];
+  /** How often the broker that is asked does not know a journal that was just made. */
+  readonly unseen?: number;
+}
+
+function world(setting: Setting = {}) {
   const clock = new VirtualClock();
   const kafka = new MemoryKafka(clock, clock, {}, { brokers: setting.brokers ?? 3 });
   for (const topic of setting.topics ?? ['content', 'decisions', 'dead'])
     kafka.cluster.createTopic(topic, topic === 'content' ? (setting.sourcePartitions ?? 6) : 2);
-  const admin = new KafkaClient(kafka, clock, 'a', { group: 'g', source: 'content', journal: 'journal' }).admin();
+  const asked = new KafkaClient(kafka, clock, 'a', { group: 'g', source: 'content', journal: 'journal' }).admin();
+  let unseen = setting.unseen ?? 0;
+  const admin = changed<ClusterAdmin>(asked, {
+    describeTopic: async (topic) => {
+      const found = await asked.describeTopic(topic);
+      return topic === 'journal' && found !== undefined && unseen-- > 0 ? undefined : found;
+    },
+  });
   const logger = new RecordingLogger();
   const prepare = async (changes: OptionChanges = {}) => {
     let over = false;
-    const work = prepareTopics(admin, engineOptions(changes), logger).finally(() => {
+    const work = prepareTopics(admin, engineOptions(changes), logger, clock).finally(() => {
       over = true;
     });
     work.catch(() => undefined);
-    await clock.runUntil(() => over, 1_000);
+    await clock.runUntil(() => over, 60_000);
     return work;
   };
   const journal = (settings: Record<string, string>, partitions = 6) =>
@@ -50,6 +67,15 @@ test('a missing journal is made: compacted, with a shard for each source partiti
   });
   assert.deepEqual([facts.shards, facts.deleteRetentionMs], [6, 86_400_000]);
   assert.match(logger.text(), /created the journal topic .*"shards":6/);
+});
+
+test('a journal that was just made is waited for until the broker that is asked knows it, but not for ever', async () => {
+  const { prepare, kafka } = world({ unseen: 20 });
+  assert.deepEqual([(await prepare()).shards, kafka.cluster.describe('journal')?.partitions], [6, 6]);
+  await assert.rejects(
+    world({ unseen: Number.POSITIVE_INFINITY }).prepare(),
+    /journal was created but cannot be seen after 30000 ms/,
+  );
 });
 
 test('on one broker the journal has one replica, on two it has two', async () => {
