@@ -73,14 +73,17 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
+    // An id that the service cannot answer for must not hold up those behind it. One that answers for none is away.
     async *outcomes(items, _status, job, signal) {
+      let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
         signal.throwIfAborted();
         const asked = await Promise.allSettled(items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal)));
         yield asked.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
-        const failed = asked.find((one) => one.status === 'rejected');
-        if (failed !== undefined) throw failed.reason;
+        failure ??= asked.find((one) => one.status === 'rejected');
+        if (asked.every((one) => one.status === 'rejected')) break;
       }
+      if (failure !== undefined) throw failure.reason;
     },
 
     // Without the record nobody knows which decision was asked for.

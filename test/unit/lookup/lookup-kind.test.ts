@@ -190,15 +190,26 @@ test('more unknown ids than are kept apart count from the creation of their job,
   assert.equal(grace.isOver('d', late + 1_000, 0), true);
 });
 
-test('a service that cannot answer ends the round; what was found before counts', async () => {
-  const answers = Object.fromEntries(
-    Array.from({ length: 40 }, (_, n): [string, Answer] => [`d${n}`, n === 20 ? 'unavailable' : {}]),
+/** So many ids, and for those of them that fail, how. */
+const idsOf = (count: number, failing: Record<number, ServiceFailure>): Record<string, Answer> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, failing[n] ?? {}]));
+
+test('an id that the service cannot answer for holds up no other, and is the reason that comes out in the end', async () => {
+  const { offsets, error } = await outcomesOf(idsOf(40, { 3: 'unauthorized', 20: 'protocol' }));
+  assert.ok(error instanceof ServiceError && error.failure === 'unauthorized');
+  assert.deepEqual(
+    offsets,
+    Array.from({ length: 40 }, (_, n) => n).filter((n) => n !== 3 && n !== 20),
   );
-  const { offsets, error } = await outcomesOf(answers);
+});
+
+test('a service that answers for none of those asked for at a time ends the round; what was found before counts', async () => {
+  const away = Object.fromEntries(Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']));
+  const { offsets, error } = await outcomesOf(idsOf(40, away));
   assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
   assert.deepEqual(
     offsets,
-    Array.from({ length: 32 }, (_, n) => n).filter((n) => n !== 20),
+    Array.from({ length: 16 }, (_, n) => n),
   );
 });
 
