@@ -1,11 +1,11 @@
 /** What an import is: JSON Lines up, no file down, one receipt per record (service-interface.md 2.4, 2.5, 4.3, 4.4). */
-import type { ItemOutcome, RemoteState, SourceKind } from '../core/ports/pipeline-kind.ts';
-import { ServiceError } from '../core/service-error.ts';
-import { CONTENT_TYPES, normaliseImportStatus } from '../service/contract.ts';
+import type { ItemOutcome, SourceKind } from '../core/ports/pipeline-kind.ts';
+import { CONTENT_TYPES } from '../service/contract.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
 import type { ImportService } from './import-service.ts';
 import { encodeJsonl } from './jsonl-upload.ts';
 import { createReceiptRenderer } from './receipt.ts';
+import { StatusCheck } from './status-check.ts';
 
 export interface ImportOptions extends ImportMapping {
   /** The source topic, part of every receipt. */
@@ -18,6 +18,7 @@ const SLICE = 1024;
 /** The pipeline kind of imports. @throws RangeError on a path that cannot work. */
 export function importKind(options: ImportOptions, service: ImportService): SourceKind {
   const render = createReceiptRenderer(options.topic);
+  const statusCheck = new StatusCheck(service);
   return {
     name: 'import',
     decode: createImportDecoder(options),
@@ -32,15 +33,7 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
       await service.upload(job.uploadUrl, body, { contentType: CONTENT_TYPES.jsonl, signal });
     },
 
-    async status(remoteId, signal) {
-      try {
-        const { rawStatus } = await service.getImport(remoteId, { signal });
-        return { state: stateOf(rawStatus), rawState: rawStatus };
-      } catch (error) {
-        if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
-        return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
-      }
-    },
+    status: (remoteId, signal) => statusCheck.ask(remoteId, signal),
 
     // Every record of an import that is complete is imported: the items say only where the receipts go.
     async *outcomes(items, { rawState }, job, signal) {
@@ -62,19 +55,4 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
 
     failure: (item, error, job) => render(item, { status: 'ERROR', importStatus: null, error }, job),
   };
-}
-
-function stateOf(rawState: string): RemoteState {
-  switch (normaliseImportStatus(rawState.trim().toUpperCase())) {
-    case 'WAITING_FOR_UPLOAD':
-      return 'waiting_for_upload';
-    case 'IN_PROGRESS':
-      return 'pending';
-    case 'COMPLETE':
-      return 'finished';
-    case 'FAILED':
-      return 'failed';
-    case undefined:
-      return 'unknown';
-  }
 }

@@ -127,6 +127,31 @@ test('an import is created without a word, uploaded as JSON Lines and asked for 
   }
 });
 
+test('an import that is not found is gone only where others are found: the path of the status check may be wrong', async () => {
+  const known = new Set<string>();
+  let made = 0;
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => ({ importId: `new-${++made}`, uploadUrl: 'https://storage.example/x' }),
+      getImport: async (importId) => {
+        if (known.has(importId)) return { rawStatus: 'IN_PROGRESS' };
+        throw new ServiceError('not_found', `${importId} answered 404`, { operation: 'get_import', status: 404 });
+      },
+    },
+  );
+  const ask = async () => (await kind.status('gone', SIGNAL, 'import')).state;
+  for (let n = 0; n < 2; n++) {
+    await assert.rejects(ask, (error) => {
+      assert.ok(error instanceof ServiceError && error.failure === 'not_found' && error.status === 404);
+      assert.match(error.message, /new-1 answered 404.*service\.importPath/);
+      return true;
+    });
+  }
+  known.add('new-1');
+  assert.deepEqual([await ask(), await ask(), made], ['missing', 'missing', 1]);
+});
+
 async function validator() {
   const schema = JSON.parse(await readFile(new URL('../../../contracts/receipt.schema.json', import.meta.url), 'utf8'));
   const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictTypes: false, strictRequired: false });

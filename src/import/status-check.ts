@@ -1,0 +1,70 @@
+/**
+ * The status check of imports (service-interface.md 4.4). Its path is configured, as the interface does not show it, and a wrong
+ * one answers 404 as well: believed at once, that would have every import submitted again and again.
+ */
+import type { RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { normaliseImportStatus } from '../service/contract.ts';
+import type { ImportService } from './import-service.ts';
+
+export class StatusCheck {
+  readonly #service: ImportService;
+  /** Whether an import was ever found where they are asked for. */
+  #pathIsRight = false;
+  /** Made to be asked for, and never uploaded. */
+  #probe: string | undefined;
+
+  constructor(service: ImportService) {
+    this.#service = service;
+  }
+
+  /** @throws ServiceError: `not_found` as long as no import at all is found; the signal's reason. */
+  async ask(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
+    try {
+      const rawState = await this.#find(importId, signal);
+      return { state: stateOf(rawState), rawState };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (!this.#pathIsRight) await this.#findNewOne(signal);
+      return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
+    }
+  }
+
+  async #find(importId: string, signal: AbortSignal): Promise<string> {
+    const { rawStatus } = await this.#service.getImport(importId, { signal });
+    this.#pathIsRight = true;
+    return rawStatus;
+  }
+
+  /** Asks for an import that is there for certain. Without a file it costs nothing, and one serves for the life of the process. */
+  async #findNewOne(signal: AbortSignal): Promise<void> {
+    this.#probe ??= (await this.#service.createImport({ signal })).importId;
+    try {
+      await this.#find(this.#probe, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const { operation, status, retryAfterMs } = error;
+      const message = `${error.message}. An import that was just made is not found there either: check service.importPath`;
+      throw new ServiceError('not_found', message, { operation, status, retryAfterMs });
+    }
+  }
+}
+
+function isNotFound(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.failure === 'not_found';
+}
+
+function stateOf(rawState: string): RemoteState {
+  switch (normaliseImportStatus(rawState.trim().toUpperCase())) {
+    case 'WAITING_FOR_UPLOAD':
+      return 'waiting_for_upload';
+    case 'IN_PROGRESS':
+      return 'pending';
+    case 'COMPLETE':
+      return 'finished';
+    case 'FAILED':
+      return 'failed';
+    case undefined:
+      return 'unknown';
+  }
+}
