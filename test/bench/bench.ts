@@ -20,7 +20,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 /** As the package starts it: the first line of src/cli/main.ts. */
-const BUILT = ['--max-semi-space-size=8', new URL('../../dist/cli/main.js', import.meta.url).pathname];
+const BUILT = ['--max-semi-space-size=4', new URL('../../dist/cli/main.js', import.meta.url).pathname];
 const BATCH_ROWS = 5_000;
 const TEXT = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. '
   .repeat(3)

@@ -5,7 +5,7 @@ import type { NewRecord, TestKafka } from '../support/kafka.ts';
 import { type Replica, type Stack, startStack } from '../support/stack.ts';
 
 /** As the package starts it: the first line of src/cli/main.ts. */
-const CONNECTOR = ['--max-semi-space-size=8', new URL('../../src/cli/main.ts', import.meta.url).pathname];
+const CONNECTOR = ['--max-semi-space-size=4', new URL('../../src/cli/main.ts', import.meta.url).pathname];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
 /** Records written at a time: the test's own memory is nobody's concern, but it must not be the machine's. */

@@ -54,7 +54,7 @@ process.on('exit', () => writeSync(2, 'peak ' + Math.round(process.resourceUsage
 
 /** Starts a command that says at its end how much memory it needed, at most. */
 export function startMeasured(args: readonly string[], env: Readonly<Record<string, string>>, stdin: 'ignore' | 'pipe') {
-  const NODE_OPTIONS = `--max-semi-space-size=8 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
+  const NODE_OPTIONS = `--max-semi-space-size=4 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
   return startCli(args, { ...env, NODE_OPTIONS }, stdin);
 }
 
