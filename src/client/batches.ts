@@ -14,22 +14,25 @@ const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED
 export class Batches {
   readonly #service: ServiceClient;
   readonly #clock: Clock;
+  readonly #closed: AbortSignal;
 
-  constructor(service: ServiceClient, clock: Clock) {
+  /** @param closed aborts when the client is closed. */
+  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
     this.#service = service;
     this.#clock = clock;
+    this.#closed = closed;
   }
 
   /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. */
   create(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    return withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options) }));
+    return withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }));
   }
 
   /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
   async upload(batch: Pick<CreatedBatch, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
     const { onProgress, extraHeaders = {} } = options;
     const body = await uploadBodyOf(source, onProgress);
-    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options), extraHeaders };
+    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options, this.#closed), extraHeaders };
     await withPublicErrors(this.#service.upload(batch.uploadUrl, body, request));
   }
 
@@ -42,7 +45,7 @@ export class Batches {
 
   /** How a batch is doing. */
   get(batchId: string, options?: CallOptions): Promise<BatchView> {
-    return withPublicErrors(this.#service.getBatch(batchId, { signal: signalOf(options) }));
+    return withPublicErrors(this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) }));
   }
 
   /** Waits for SUCCESS with its results, CANCELLED or ERROR. A status that nobody knows is waited on. */
@@ -50,7 +53,7 @@ export class Batches {
     return waitUntil(
       this.#clock,
       batchId,
-      options,
+      { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(batchId, { signal }),
       (batch) => FINISHED.has(batch.status) && (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
     );
@@ -62,11 +65,11 @@ export class Batches {
    */
   async *results(batchId: string, options: ResultsOptions = {}): AsyncGenerator<ResultRow, void, undefined> {
     try {
-      yield* resumedRows(this.#clock, options, async () => {
+      yield* resumedRows(this.#clock, { ...options, signal: signalOf(options, this.#closed) }, async () => {
         const batch = await this.#withResults(batchId, options);
         const { success, error } = batch.counts;
         const expectedRows = success === undefined || error === undefined ? undefined : success + error;
-        return { chunks: this.#service.download(batch.downloadUrl, { signal: signalOf(options) }), expectedRows };
+        return { chunks: this.#service.download(batch.downloadUrl, { signal: signalOf(options, this.#closed) }), expectedRows };
       });
     } catch (error) {
       throw publicError(error);
@@ -77,14 +80,14 @@ export class Batches {
   async *resultFile(batchId: string, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       const { downloadUrl } = await this.#withResults(batchId, options);
-      yield* this.#service.download(downloadUrl, { signal: signalOf(options) });
+      yield* this.#service.download(downloadUrl, { signal: signalOf(options, this.#closed) });
     } catch (error) {
       throw publicError(error);
     }
   }
 
   async #withResults(batchId: string, options: CallOptions): Promise<BatchView & { readonly downloadUrl: string }> {
-    const batch = await this.#service.getBatch(batchId, { signal: signalOf(options) });
+    const batch = await this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) });
     const { downloadUrl } = batch;
     if (downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
     return { ...batch, downloadUrl };

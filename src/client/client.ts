@@ -5,7 +5,7 @@ import { systemClock } from '../service/system-clock.ts';
 import { Batches } from './batches.ts';
 import { Decisions } from './decisions.ts';
 import { Imports } from './imports.ts';
-import type { ContentReviewClientOptions } from './options.ts';
+import { type ContentReviewClientOptions, withoutUndefined } from './options.ts';
 
 /**
  * Failures that may pass (429, 5xx, timeouts, resets) are tried again with backoff before an error comes out. Every method
@@ -16,24 +16,28 @@ export class ContentReviewClient {
   readonly imports: Imports;
   readonly decisions: Decisions;
   readonly #service: ServiceClient;
+  readonly #closing = new AbortController();
 
   /** @throws TypeError when baseUrl or importPath cannot be used. */
   constructor(options: ContentReviewClientOptions) {
-    const { apiKey, onRetry = () => {}, clock = systemClock, ...settings } = options;
+    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, ...settings } = withoutUndefined(options);
     this.#service = new ServiceClient({
       ...settings,
+      retry: withoutUndefined(retry),
       clock,
       random: { next: Math.random },
       apiKey: async () => (typeof apiKey === 'string' ? apiKey : await apiKey()),
       observer: { ...SILENT_OBSERVER, retry: onRetry },
     });
-    this.batches = new Batches(this.#service, clock);
-    this.imports = new Imports(this.#service, clock);
-    this.decisions = new Decisions(this.#service, clock);
+    const { signal: closed } = this.#closing;
+    this.batches = new Batches(this.#service, clock, closed);
+    this.imports = new Imports(this.#service, clock, closed);
+    this.decisions = new Decisions(this.#service, clock, closed);
   }
 
-  /** Ends what is under way with an AbortError and frees the connections. Repeatable. */
+  /** Ends what is under way, waits included, with an AbortError, and frees the connections. Repeatable. */
   close(): Promise<void> {
+    this.#closing.abort(new DOMException('The client was closed', 'AbortError'));
     return this.#service.close();
   }
 

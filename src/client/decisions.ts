@@ -9,14 +9,17 @@ import { type WaitOptions, waitUntil } from './wait.ts';
 export class Decisions {
   readonly #service: ServiceClient;
   readonly #clock: Clock;
+  readonly #closed: AbortSignal;
 
-  constructor(service: ServiceClient, clock: Clock) {
+  /** @param closed aborts when the client is closed. */
+  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
     this.#service = service;
     this.#clock = clock;
+    this.#closed = closed;
   }
 
   get(decisionId: string, options?: CallOptions): Promise<DecisionView> {
-    return withPublicErrors(this.#service.getDecision(decisionId, { signal: signalOf(options) }));
+    return withPublicErrors(this.#service.getDecision(decisionId, { signal: signalOf(options, this.#closed) }));
   }
 
   /** Waits for SUCCESS or ERROR. A status that nobody knows is waited on. */
@@ -24,7 +27,7 @@ export class Decisions {
     return waitUntil(
       this.#clock,
       decisionId,
-      options,
+      { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(decisionId, { signal }),
       ({ status }) => status === 'SUCCESS' || status === 'ERROR',
     );

@@ -11,22 +11,25 @@ import { type WaitOptions, waitUntil } from './wait.ts';
 export class Imports {
   readonly #service: ServiceClient;
   readonly #clock: Clock;
+  readonly #closed: AbortSignal;
 
-  constructor(service: ServiceClient, clock: Clock) {
+  /** @param closed aborts when the client is closed. */
+  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
     this.#service = service;
     this.#clock = clock;
+    this.#closed = closed;
   }
 
   /** Creates an import. Processing starts by itself when its file is uploaded. */
   create(options?: CallOptions): Promise<CreatedImport> {
-    return withPublicErrors(this.#service.createImport({ signal: signalOf(options) }));
+    return withPublicErrors(this.#service.createImport({ signal: signalOf(options, this.#closed) }));
   }
 
   /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
   async upload(created: Pick<CreatedImport, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
     const { onProgress, extraHeaders = {} } = options;
     const body = await uploadBodyOf(source, onProgress);
-    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options), extraHeaders };
+    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options, this.#closed), extraHeaders };
     await withPublicErrors(this.#service.upload(created.uploadUrl, body, request));
   }
 
@@ -39,7 +42,7 @@ export class Imports {
 
   /** How an import is doing, asked at `importPath`. */
   get(importId: string, options?: CallOptions): Promise<ImportView> {
-    return withPublicErrors(this.#service.getImport(importId, { signal: signalOf(options) }));
+    return withPublicErrors(this.#service.getImport(importId, { signal: signalOf(options, this.#closed) }));
   }
 
   /** Waits for COMPLETE or FAILED. A status that nobody knows is waited on. */
@@ -47,7 +50,7 @@ export class Imports {
     return waitUntil(
       this.#clock,
       importId,
-      options,
+      { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(importId, { signal }),
       ({ status }) => status === 'COMPLETE' || status === 'FAILED',
     );

@@ -36,7 +36,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The caller's signal, or one that is never aborted. */
-export function signalOf(options: CallOptions | undefined): AbortSignal {
-  return options?.signal ?? new AbortController().signal;
+/** Aborts when the caller's signal does, or when the client is closed. */
+export function signalOf(options: CallOptions | undefined, closed: AbortSignal): AbortSignal {
+  return options?.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
+}
+
+/** Without members that are undefined: they would take the place of defaults. */
+export function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

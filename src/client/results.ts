@@ -5,7 +5,7 @@ import { ServiceError } from '../core/service-error.ts';
 import { RecordParser } from '../review/csv-results.ts';
 import { readLabels } from '../review/labels.ts';
 import { type ResultHeader, readResultHeader, unreadable } from '../review/result-header.ts';
-import { type CallOptions, signalOf } from './options.ts';
+import type { CallOptions } from './options.ts';
 
 export interface ResultLabel {
   readonly name: string;
@@ -69,7 +69,7 @@ interface Progress {
  */
 export async function* resumedRows(
   clock: Clock,
-  options: ResultsOptions,
+  options: ResultsOptions & { readonly signal: AbortSignal },
   open: () => Promise<ResultDownload>,
 ): AsyncGenerator<ResultRow, void, undefined> {
   const progress: Progress = { records: 0, digest: '' };
@@ -83,7 +83,7 @@ export async function* resumedRows(
       breaks = progress.records > before ? 1 : breaks + 1;
       if (!brokeOff(error) || breaks > MAX_BREAKS) throw error;
     }
-    await clock.sleep(BREAK_WAIT_MS * breaks, signalOf(options));
+    await clock.sleep(BREAK_WAIT_MS * breaks, options.signal);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Asking until something is finished: ever less often, and never in step with others. */
 import type { Clock } from '../core/ports/clock.ts';
 import { WaitTimeoutError } from './errors.ts';
-import { type CallOptions, signalOf } from './options.ts';
+import type { CallOptions } from './options.ts';
 
 export interface WaitOptions<View> extends CallOptions {
   /** Gives up after this long, in ms. Default: never. */
@@ -26,12 +26,12 @@ interface Watched {
 export async function waitUntil<View extends Watched>(
   clock: Clock,
   id: string,
-  options: WaitOptions<View>,
+  options: WaitOptions<View> & { readonly signal: AbortSignal },
   ask: (signal: AbortSignal) => Promise<View>,
   finished: (view: View) => boolean,
 ): Promise<View> {
   const { timeoutMs = Number.POSITIVE_INFINITY, firstDelayMs = 1_000, maxDelayMs = 30_000 } = options;
-  const caller = signalOf(options);
+  const { signal: caller } = options;
   const deadline = new AbortController();
   const signal = AbortSignal.any([caller, deadline.signal]);
   const disarm = timeoutMs === Number.POSITIVE_INFINITY ? () => {} : clock.after(timeoutMs, () => deadline.abort());

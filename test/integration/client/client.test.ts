@@ -5,6 +5,7 @@ import path from 'node:path';
 import test from 'node:test';
 import {
   ContentReviewClient,
+  type ContentReviewClientOptions,
   ContentReviewError,
   NotFoundError,
   RejectedError,
@@ -14,7 +15,8 @@ import {
   UnavailableError,
   WaitTimeoutError,
 } from '../../../src/client/index.ts';
-import { deadAddress, json, KEY } from '../service/servers.ts';
+import { systemClock } from '../../../src/service/system-clock.ts';
+import { deadAddress, httpServer, json, KEY } from '../service/servers.ts';
 import { scripted } from './scripted.ts';
 
 test('an import is created, uploaded from a file, and waited for until it is complete', async (t) => {
@@ -137,4 +139,55 @@ test('the client can be used with `await using`, and is closed then', async (t) 
     assert.equal((await client.batches.get('b-1')).status, 'PENDING');
   }
   await assert.rejects(kept.batches.get('b-1'), { name: 'AbortError' });
+});
+
+test('closing the client ends at once what waits: for the next question, for another try, for another download', {
+  timeout: 10_000,
+}, async (t) => {
+  const ended: string[] = [];
+  for (const wait of ['question', 'try', 'download'] as const) {
+    const server = await httpServer(t, (response, request) => {
+      if (wait === 'try') json(response, 503, {}, { 'retry-after': '50' });
+      else if (request.url === '/file') response.writeHead(200, { 'content-length': '9' }).write('Con', () => response.destroy());
+      else json(response, 200, { batch_status: 'SUCCESS', download_url: wait === 'download' ? `${server.url}/file` : null });
+    });
+    const waits = Promise.withResolvers<void>();
+    const clock = {
+      ...systemClock,
+      sleep: (_ms: number, signal?: AbortSignal) => {
+        waits.resolve();
+        return systemClock.sleep(60_000, signal);
+      },
+    };
+    const client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY, clock });
+    const work = wait === 'download' ? client.batches.results('b-1').next() : client.batches.waitFor('b-1');
+    work.catch(() => undefined);
+    await waits.promise;
+    await client.close();
+    await assert.rejects(work, { name: 'AbortError' });
+    ended.push(wait);
+  }
+  assert.deepEqual(ended, ['question', 'try', 'download']);
+});
+
+test('an option that is undefined is one that is left out', async (t) => {
+  const { client, server } = await scripted(
+    t,
+    (response, _, index) => (index < 3 ? json(response, 503, {}) : json(response, 200, {})),
+    {
+      ...({
+        importPath: undefined,
+        connectTimeoutMs: undefined,
+        headersTimeoutMs: undefined,
+        bodyTimeoutMs: undefined,
+        minUploadBytesPerSecond: undefined,
+        maxConcurrentRequests: undefined,
+        maxConcurrentTransfers: undefined,
+        allowUrl: undefined,
+        onRetry: undefined,
+        retry: { maxRetries: undefined, baseMs: undefined },
+      } as unknown as Partial<ContentReviewClientOptions>),
+    },
+  );
+  await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(3));
 });
