@@ -61,7 +61,7 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
       return EXIT.ok;
     }
     const again = place === undefined ? getCommandLine(io, id, flags) : resultsCommandLine(io, id, place, flags);
-    const batch = await finished(session, id, flags, again);
+    const batch = await finished(session, id, flags, again, true);
     if (place === undefined || batch.status !== 'SUCCESS') return tell(io, batch, json);
     await saveResults(session, batch, place, again, false);
     return place.target === STANDARD_OUTPUT ? codeOf(outcomeOfBatch(batch)) : tell(io, batch, json);
@@ -74,7 +74,7 @@ export async function getBatch(io: Io, finish: Finish, id: string, flags: GetFla
     const { client, signal } = session;
     const batch =
       flags.wait === true
-        ? await finished(session, id, flags, getCommandLine(io, id, flags))
+        ? await finished(session, id, flags, getCommandLine(io, id, flags), false)
         : await client.batches.get(id, { signal });
     return tell(io, batch, flags.json);
   });
@@ -87,7 +87,8 @@ export async function batchResults(io: Io, finish: Finish, id: string, flags: Re
     const place = placeOf(flags);
     await mustBeWritable(place);
     const again = resultsCommandLine(io, id, place, flags, flags.json);
-    const batch = flags.wait === true ? await finished(session, id, flags, again) : await client.batches.get(id, { signal });
+    const batch =
+      flags.wait === true ? await finished(session, id, flags, again, false) : await client.batches.get(id, { signal });
     return await saveResults(session, batch, place, again, flags.json === true);
   });
 }
@@ -106,9 +107,9 @@ function resultsCommandLine(io: Io, id: string, { target, force }: OutputPlace, 
   return commandLine(io, words, flags);
 }
 
-function finished(session: Session, id: string, { timeout }: WaitFlags, command: string): Promise<Batch> {
+function finished(session: Session, id: string, { timeout }: WaitFlags, command: string, sent: boolean): Promise<Batch> {
   const ask = (options: WaitOptions<Batch>) => session.client.batches.waitFor(id, options);
-  return follow<Batch>(session, { name: `batch ${printable(id)}`, ask, state: batchState, command, timeoutMs: timeout });
+  return follow<Batch>(session, { name: `batch ${printable(id)}`, ask, state: batchState, command, timeoutMs: timeout, sent });
 }
 
 function tell(io: Io, batch: Batch, json: true | undefined): number {

@@ -27,5 +27,12 @@ function made(session: Session, id: string, flags: DecisionFlags): Promise<Decis
   const ask = (options: WaitOptions<Decision>) => session.client.decisions.waitFor(id, options);
   const command = commandLine(session.io, ['decision', 'get', id, '--wait', flags.json && '--json'], flags);
   const state = ({ rawStatus }: Decision) => printable(rawStatus);
-  return follow<Decision>(session, { name: `decision ${printable(id)}`, ask, state, command, timeoutMs: flags.timeout });
+  return follow<Decision>(session, {
+    name: `decision ${printable(id)}`,
+    ask,
+    state,
+    command,
+    timeoutMs: flags.timeout,
+    sent: false,
+  });
 }

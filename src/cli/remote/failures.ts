@@ -34,11 +34,26 @@ export class CommandFailed extends Error {
   }
 }
 
+/** The file of this batch or import is where it should be, but what becomes of it could not be asked for: `cause` says why. */
+export class SentUnasked extends Error {
+  override readonly name = 'SentUnasked';
+  readonly about: string;
+  readonly command: string;
+
+  /** @param command asks for it again. */
+  constructor(about: string, command: string, cause: ContentReviewError) {
+    super(`${about} cannot be asked for`, { cause });
+    this.about = about;
+    this.command = command;
+  }
+}
+
 const MAX_DETAIL = 1_000;
 
 /** @returns undefined for what nobody has foreseen. */
 export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl' | 'keyFrom'>): Failure | undefined {
   if (error instanceof CommandFailed) return { message: error.message, code: error.code };
+  if (error instanceof SentUnasked) return afterSending(error, failureOf(error.cause, connection));
   if (error instanceof BadFile || error instanceof BadOutput || error instanceof UsageProblem)
     return { message: error.message, code: EXIT.usage };
   if (error instanceof FileChanged)
@@ -48,6 +63,16 @@ export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl'
   // No upload without what was to be created for it.
   const unsent = error instanceof RequestError && error.operation.startsWith('create_') ? '. Nothing was sent' : '';
   return { message: `${what}${unsent}.\n  ${printable(error.message, MAX_DETAIL)}`, code };
+}
+
+/** Whoever reads that something was wrong submits the file once more. */
+function afterSending({ about, command }: SentUnasked, failure: Failure | undefined): Failure | undefined {
+  if (failure === undefined) return undefined;
+  const { message, code } = failure;
+  return {
+    message: `The file was sent, and ${about} has it: do not submit it again. ${message}\nTo ask for it again:\n  ${command}`,
+    code: code === EXIT.usage ? EXIT.failure : code,
+  };
 }
 
 function meaningOf(
@@ -61,7 +86,8 @@ function meaningOf(
   if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
   if (error instanceof TooLargeError)
     return { what: 'The file is larger than the storage takes: submit it in parts', code: EXIT.usage };
-  if (error instanceof RejectedError) return { what: `Refused by ${where}`, code: EXIT.usage };
+  if (error instanceof RejectedError)
+    return { what: error.status === undefined ? 'That cannot be asked for' : `Refused by ${where}`, code: EXIT.usage };
   if (error instanceof NoResultsError) {
     const over = error.batchStatus === 'ERROR' || error.batchStatus === 'CANCELLED';
     return over
@@ -74,7 +100,10 @@ function meaningOf(
 
 function notFound({ operation }: RequestError, where: string) {
   const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
-  if (verb === 'get') return { what: `There is no ${kind} with this id at ${where}`, code: EXIT.usage };
+  if (verb === 'get') {
+    const other = kind === 'import' ? ', or imports are asked for at another path: see --import-path' : '';
+    return { what: `There is no ${kind} with this id at ${where}${other}`, code: EXIT.usage };
+  }
   if (verb === 'create')
     return { what: `There is nothing to submit a ${kind} to at ${where}: check its address`, code: EXIT.usage };
   return { what: `The storage of ${where} does not know its own address`, code: EXIT.failure };

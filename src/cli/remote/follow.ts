@@ -1,9 +1,9 @@
 /** Waiting for a batch, an import or a decision, through outages of the service, until it ends or somebody has had enough. */
-import { UnavailableError, type WaitOptions, WaitTimeoutError } from '../../client/index.ts';
+import { ContentReviewError, UnavailableError, type WaitOptions, WaitTimeoutError } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
 import { ago } from '../table.ts';
-import { CommandFailed } from './failures.ts';
+import { CommandFailed, SentUnasked } from './failures.ts';
 import { pause } from './pause.ts';
 import { Interrupted, type Session } from './session.ts';
 
@@ -26,19 +26,21 @@ export interface Followed<View> {
   readonly command: string;
   /** Gives up after this long, in ms. */
   readonly timeoutMs?: number | undefined;
+  /** Whether this command has just sent its file: the service is known to be there, and to have it. */
+  readonly sent: boolean;
 }
 
 /**
  * Asks until it has ended.
  * @throws CommandFailed `unfinished` after timeoutMs, `interrupted` by a signal, `unreachable` when the service went away: each says how
- * to go on. What else the client throws.
+ * to go on. SentUnasked for what else the client throws about a file that was sent; otherwise that itself.
  */
 export async function follow<View>(session: Session, followed: Followed<View>): Promise<View> {
   const { progress, signal } = session;
-  const { name, command, timeoutMs } = followed;
+  const { name, command, timeoutMs, sent } = followed;
   const startedMs = performance.now();
-  let state = '';
-  let answeredMs: number | undefined;
+  let state = 'no answer yet';
+  let answeredMs = sent ? startedMs : undefined;
   let isAway = false;
   const show = () => progress.show(() => `${name}: ${state}, ${ago(startedMs, performance.now())}`);
   const onAnswer = (view: View) => {
@@ -67,7 +69,9 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
     }
   } catch (error) {
     const [what, code] = stopped(error, name) ?? [];
-    if (what === undefined || code === undefined) throw error;
+    if (what === undefined || code === undefined) {
+      throw sent && error instanceof ContentReviewError ? new SentUnasked(name, command, error) : error;
+    }
     const detail = error instanceof UnavailableError ? `\n  ${printable(error.message, MAX_DETAIL)}\n` : ' ';
     throw new CommandFailed(`${what}${detail}To go on waiting:\n  ${command}`, code);
   } finally {

@@ -33,7 +33,7 @@ export async function submitImport(io: Io, finish: Finish, path: string, flags: 
       },
       look: (importId) => commandLine(io, ['import', 'get', importId], flags),
     });
-    if (flags.wait === true) return tell(io, await finished(session, id, flags), flags.json);
+    if (flags.wait === true) return tell(io, await finished(session, id, flags, true), flags.json);
     io.out(flags.json === true ? `${JSON.stringify({ importId: id })}\n` : `${printable(id)}\n`);
     session.progress.note(`follow it with: ${getCommandLine(io, id, flags)}`);
     return EXIT.ok;
@@ -44,7 +44,7 @@ export async function getImport(io: Io, finish: Finish, id: string, flags: Impor
   mustWait(flags);
   await runSession(io, finish, flags, async (session) => {
     const { client, signal } = session;
-    const one = flags.wait === true ? await finished(session, id, flags) : await client.imports.get(id, { signal });
+    const one = flags.wait === true ? await finished(session, id, flags, false) : await client.imports.get(id, { signal });
     return tell(io, one, flags.json);
   });
 }
@@ -52,11 +52,11 @@ export async function getImport(io: Io, finish: Finish, id: string, flags: Impor
 const getCommandLine = (io: Io, id: string, flags: ImportFlags) =>
   commandLine(io, ['import', 'get', id, '--wait', flags.json && '--json'], flags);
 
-function finished(session: Session, id: string, flags: ImportFlags): Promise<Import> {
+function finished(session: Session, id: string, flags: ImportFlags, sent: boolean): Promise<Import> {
   const ask = (options: WaitOptions<Import>) => session.client.imports.waitFor(id, options);
   const command = getCommandLine(session.io, id, flags);
   const state = ({ rawStatus }: Import) => printable(rawStatus);
-  return follow<Import>(session, { name: `import ${printable(id)}`, ask, state, command, timeoutMs: flags.timeout });
+  return follow<Import>(session, { name: `import ${printable(id)}`, ask, state, command, timeoutMs: flags.timeout, sent });
 }
 
 function tell(io: Io, one: Import, json: true | undefined): number {

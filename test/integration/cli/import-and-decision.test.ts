@@ -55,6 +55,30 @@ describe('import', { timeout: 60_000 }, () => {
     assert.match(unknown.err, /There is no import with this id/);
   });
 
+  it('says of a file that was sent, when its state cannot be asked for, that it must not be submitted again, and waits when it is only away', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('records.jsonl', JSONL);
+    const path = '/v1/elsewhere/{import_id}';
+    const lost = await service.run('import', 'submit', file, '--wait', '--import-path', path);
+    assert.deepEqual([lost.code, lost.out], [EXIT.failure, '']);
+    assert.match(
+      lost.err,
+      /The file was sent, and import \S{36} has it: do not submit it again\. .*--import-path.*\n.* 404 .*\nTo ask for it again:\n.* import get \S{36} --wait .*elsewhere/,
+    );
+    assert.equal(service.sandbox.imports()[0]?.uploaded === null, false);
+    service.faults({ operation: 'get_import', action: 'answer', status: 401 });
+    const refused = await service.run('import', 'submit', file, '--wait');
+    assert.equal(refused.code, EXIT.refused);
+    assert.match(refused.err, /The file was sent, .* do not submit it again\. The API key .* is not accepted/);
+    service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 3 });
+    const away = await service.run('import', 'submit', file, '--wait');
+    assert.equal(away.code, EXIT.ok, away.err);
+    assert.match(away.err, /the service cannot be reached just now, waiting for it/);
+    const unknown = await service.run('import', 'get', 'nope', '--wait');
+    assert.equal(unknown.code, EXIT.usage);
+    assert.match(unknown.err, /^There is no import with this id at .* --import-path/);
+  });
+
   it('sends nothing of a file with problems', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('bad.jsonl', `${JSONL}\n{"type":"user"}\n{"type":"user","data":{},"id":7}\n`);
@@ -103,6 +127,7 @@ describe('decision get', { timeout: 60_000 }, () => {
     });
     assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.failed);
     assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
+    assert.match((await service.run('decision', 'get', '..')).err, /^That cannot be asked for\.\n.* was not called/);
     assert.equal((await service.run('decision', 'get', 'd-3', '--wait', '--timeout', '20ms')).code, EXIT.unfinished);
     const unknown = await service.run('decision', 'get', 'd-4');
     assert.equal(unknown.code, EXIT.usage);
