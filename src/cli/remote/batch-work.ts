@@ -1,5 +1,5 @@
 /** What the commands for batches do. */
-import type { Batch, WaitOptions } from '../../client/index.ts';
+import { type Batch, ContentReviewError, type WaitOptions } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { CsvCheck } from '../files/csv-check.ts';
 import { mustBeWritable, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
@@ -9,7 +9,7 @@ import { counted } from '../table.ts';
 import { UsageProblem } from '../usage.ts';
 import type { ConnectionFlags } from './connection.ts';
 import { commandLine } from './continue.ts';
-import { CommandFailed } from './failures.ts';
+import { CommandFailed, SentUnasked } from './failures.ts';
 import { fetchFile, fetchRows } from './fetch-results.ts';
 import { follow } from './follow.ts';
 import { Interrupted, runSession, type Session } from './session.ts';
@@ -63,7 +63,9 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
     const again = place === undefined ? getCommandLine(io, id, flags) : resultsCommandLine(io, id, place, flags);
     const batch = await finished(session, id, flags, again, true);
     if (place === undefined || batch.status !== 'SUCCESS') return tell(io, batch, json);
-    await saveResults(session, batch, place, again, false);
+    await saveResults(session, batch, place, again, false).catch((error: unknown) => {
+      throw error instanceof ContentReviewError ? new SentUnasked(`batch ${printable(id)}`, again, error) : error;
+    });
     return place.target === STANDARD_OUTPUT ? codeOf(outcomeOfBatch(batch)) : tell(io, batch, json);
   });
 }

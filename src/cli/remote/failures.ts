@@ -34,7 +34,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** The file of this batch or import is where it should be, but what becomes of it could not be asked for: `cause` says why. */
+/** The file of this batch or import is where it should be, but what becomes of it, or its results, cannot be had: `cause` says why. */
 export class SentUnasked extends Error {
   override readonly name = 'SentUnasked';
   readonly about: string;

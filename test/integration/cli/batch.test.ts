@@ -187,6 +187,18 @@ describe('batch submit', { timeout: 60_000 }, () => {
     assert.deepEqual([service.sandbox.batches().length, uploaded.map((batch) => batch.batch_id)], [2, [out.trim()]]);
   });
 
+  it('says of a batch that is done, when its results cannot be fetched, how to fetch them', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', 'Content\nfine\n');
+    service.faults({ operation: 'download', action: 'answer', status: 503, times: 'always' });
+    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'x', '--wait', '-o', service.path('results.csv'));
+    assert.deepEqual([code, out], [EXIT.unreachable, '']);
+    assert.match(
+      err,
+      /The file was sent, and batch \S{36} has it: do not submit it again\. The storage .* is not able .*\n.*\nTo ask for it again:\n.* batch results \S{36} --wait --output \S+results\.csv /,
+    );
+  });
+
   it('asks what became of an upload whose answer was lost, and sends nothing again', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
