@@ -29,5 +29,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
 # Without a shell in between: SIGTERM reaches Node, and the connector leaves its group before it exits. The option of Node is the
 # one that the first line of src/cli/main.ts gives: a small young generation keeps memory flat.
 STOPSIGNAL SIGTERM
+# As the first line of src/cli/main.ts has it: one heap for all threads (docs/adr/0005).
+ENV MALLOC_ARENA_MAX=1
 ENTRYPOINT ["node", "--max-semi-space-size=4", "dist/cli/main.js"]
 CMD ["run", "--config", "/etc/content-review-connector/config.yaml"]

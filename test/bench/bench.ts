@@ -83,7 +83,7 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
     config: { memory: { budget: '64MiB' } },
   });
   try {
-    const replica = await stack.startReplica();
+    const replica = await stack.startReplica({ MALLOC_ARENA_MAX: '1' });
     const owns = await replica.logged('owns the shard');
     const startedAt = Date.parse(String(owns.time));
     const decided = await eventually(
