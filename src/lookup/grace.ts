@@ -1,14 +1,14 @@
 /** Since when the service has not known an id, or refused it. Both may pass, also for a decision that was there before. */
 
-/** Ids that are kept apart, about 150 bytes each; for more the time counts from the job's creation. */
+/** Ids that are kept apart at a time, about 150 bytes each. */
 const MOST = 10_000;
-/** From the end of its grace: whoever asks no more about an id by then has lost the shard, ms. */
-const FORGET_MS = 86_400_000;
+/** From the end of its grace: more than `review.poll.max` may be, so that what is forgotten is asked for no more, ms. */
+const FORGET_MS = 7_200_000;
 
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** Wall clock, ms, of the first such answer in a row. */
+  /** Wall clock, ms, of the first such answer in a row; the oldest first. */
   readonly #sinceMs = new Map<string, number>();
 
   /** @param graceMs how long the service may say so before it is believed */
@@ -18,8 +18,8 @@ export class Grace {
   }
 
   /** The service has said so once more. @returns whether it is to be believed */
-  isOver(place: string, nowMs: number, createdMs: number): boolean {
-    const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs, createdMs);
+  isOver(place: string, nowMs: number): boolean {
+    const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
     if (nowMs - sinceMs < this.#graceMs) return false;
     this.#sinceMs.delete(place);
     return true;
@@ -30,16 +30,17 @@ export class Grace {
     this.#sinceMs.delete(place);
   }
 
-  #begin(place: string, nowMs: number, createdMs: number): number {
+  /** One for which there is no room begins when others are through: it may wait too long, but is not believed too soon. */
+  #begin(place: string, nowMs: number): number {
     if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
-    if (this.#sinceMs.size >= this.#most) return createdMs;
-    this.#sinceMs.set(place, nowMs);
+    if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);
     return nowMs;
   }
 
   #forget(nowMs: number): void {
     for (const [place, sinceMs] of this.#sinceMs) {
-      if (nowMs - sinceMs > this.#graceMs + FORGET_MS) this.#sinceMs.delete(place);
+      if (nowMs - sinceMs <= this.#graceMs + FORGET_MS) return;
+      this.#sinceMs.delete(place);
     }
   }
 }

@@ -56,7 +56,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       const about = job();
       const refused = error.failure === 'rejected';
       if (error.failure !== 'not_found' && !refused) throw error;
-      if (!grace.isOver(place, about.decidedAtMs, about.createdMs)) return undefined;
+      if (!grace.isOver(place, about.decidedAtMs)) return undefined;
       const why = refused ? REFUSED : UNKNOWN;
       if (options.onFailure === 'error')
         return { partition, offset, status: 'error', record: render(item, undefined, why, about) };
