@@ -2,8 +2,7 @@
 import { isatty } from 'node:tty';
 import {
   ExpiredError,
-  NotFoundError,
-  RejectedError,
+  ProtocolError,
   RequestError,
   TooLargeError,
   UnavailableError,
@@ -83,10 +82,9 @@ async function sent<Created>(
 ): Promise<void> {
   const id = submission.idOf(created);
   const startedMs = performance.now();
-  // From the moment in which the last bytes are on their way nobody knows whether they arrive.
-  let complete = false;
+  const tries = new Tries();
   const onProgress = (done: number, total: number) => {
-    complete ||= done === total;
+    tries.progress(done, total);
     progress.show(() => `uploading  ${bar(done, total)}  ${size(done)} of ${size(total)}`);
   };
   const source = { length: input.bytes - from, open: () => input.readChecked(from, digest) };
@@ -94,32 +92,54 @@ async function sent<Created>(
     await submission.upload(created, source, { signal, onProgress });
   } catch (error) {
     progress.clear();
-    const lost = complete && error instanceof UnavailableError;
-    if (!lost || !(await submission.arrived(id).catch(() => false))) throw inWords(error, submission, id, complete);
+    const unclear = tries.mayHaveArrived(error);
+    const there = unclear && !signal.aborted && (await submission.arrived(id).catch(() => false));
+    if (!there) throw inWords(error, submission, id, unclear);
     progress.note('the answer to the upload was lost, but the file is there');
     return;
   }
   progress.note(`uploaded ${size(source.length)} in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
 }
 
+/** How far the tries of an upload came. From the moment in which the last bytes are on their way nobody knows whether they arrive. */
+class Tries {
+  #complete = false;
+  #earlier = false;
+
+  progress(done: number, total: number): void {
+    // Each try begins at 0: the one before was lost, or it would have been the last.
+    if (done === 0) this.#earlier ||= this.#complete;
+    this.#complete = done === total;
+  }
+
+  /** @param error how the last try ended: a refusal says nothing about those before. */
+  mayHaveArrived(error: unknown): boolean {
+    const unanswered = error instanceof Interrupted || error instanceof UnavailableError || error instanceof ProtocolError;
+    return this.#earlier || (this.#complete && unanswered);
+  }
+}
+
 /** What became of the file. Of one that may have arrived, nothing must be sent again before that is known. */
-function inWords<Created>(error: unknown, { kind, look }: Submission<Created>, id: string, complete: boolean): unknown {
+function inWords<Created>(error: unknown, { kind, look }: Submission<Created>, id: string, unclear: boolean): unknown {
   const name = `${kind} ${printable(id)}`;
-  const without = `${name} stays without a file, and nothing is done with it.`;
-  const unclear = `Whether ${name} has its file is not known.\nLook before you submit the file again; when it is still WAITING_FOR_UPLOAD minutes later, nothing has arrived:\n  ${look(id)}`;
-  const rest = complete ? unclear : `${without} Submit the file again.`;
-  if (error instanceof Interrupted) return new CommandFailed(`Interrupted. ${rest}`, EXIT.interrupted);
-  if (error instanceof FileChanged) return new CommandFailed(`${error.message}. ${without} Submit the file again.`, EXIT.failure);
+  const then = (advice: string) =>
+    unclear
+      ? `Whether ${name} has its file is not known.\nLook before you submit the file again; when it is still WAITING_FOR_UPLOAD minutes later, nothing has arrived:\n  ${look(id)}`
+      : `${name} stays without a file, and nothing is done with it.${advice}`;
+  const again = ' Submit the file again.';
+  if (error instanceof Interrupted) return new CommandFailed(`Interrupted. ${then(again)}`, EXIT.interrupted);
+  if (error instanceof FileChanged) return new CommandFailed(`${error.message}. ${then(again)}`, EXIT.failure);
+  if (isSystemError(error)) return new CommandFailed(`The upload failed: ${error.message}. ${then(again)}`, EXIT.failure);
   if (!(error instanceof RequestError)) return error;
   const detail = `\n  ${printable(error.message, 1_000)}`;
   if (error instanceof ExpiredError)
-    return new CommandFailed(
-      `The address for the upload was no longer valid. ${without} Submit the file again.${detail}`,
-      EXIT.failure,
-    );
+    return new CommandFailed(`The address for the upload was no longer valid. ${then(again)}${detail}`, EXIT.failure);
   if (error instanceof TooLargeError)
-    return new CommandFailed(`The file is larger than the storage takes. ${without} Submit it in parts.${detail}`, EXIT.usage);
-  if (error instanceof UnavailableError) return new CommandFailed(`The upload failed. ${rest}${detail}`, EXIT.unreachable);
-  const refused = error instanceof RejectedError || error instanceof NotFoundError;
-  return new CommandFailed(`The upload failed. ${refused ? without : unclear}${detail}`, EXIT.failure);
+    return new CommandFailed(`The file is larger than the storage takes. ${then(' Submit it in parts.')}${detail}`, EXIT.usage);
+  if (error instanceof UnavailableError) return new CommandFailed(`The upload failed. ${then(again)}${detail}`, EXIT.unreachable);
+  return new CommandFailed(`The upload failed. ${then('')}${detail}`, EXIT.failure);
 }
+
+/** The file could not be read to its end. */
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error && 'code' in error;

@@ -218,6 +218,22 @@ describe('batch submit', { timeout: 60_000 }, () => {
     assert.equal(service.sandbox.batches().length, 2);
   });
 
+  it('asks also when it is a later try that is refused: the one before may have arrived', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const submit = () => service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
+    const lost = { operation: 'upload', action: 'reset_after' } as const;
+    const expired = { operation: 'upload', action: 'answer', status: 403, message: 'Request has expired' } as const;
+    service.faults(lost, expired);
+    const arrived = await submit();
+    assert.equal(arrived.code, EXIT.ok, arrived.err);
+    assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
+    service.faults(lost, expired, { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' });
+    const unclear = await submit();
+    assert.equal(unclear.code, EXIT.failure);
+    assert.match(unclear.err, /no longer valid\. Whether batch \S+ has its file is not known\.\nLook before you submit/);
+    assert.doesNotMatch(unclear.err, /stays without/);
+  });
+
   it('says of an upload that did not work that the batch stays without a file', async (t) => {
     const service = await bench(t, nextDirectory(), { storage: { maxUploadBytes: '60B' } });
     const small = service.file('small.csv', 'Content\nHello\n');
