@@ -78,9 +78,13 @@ export class Batches {
 
   /** The result file's own bytes. One that breaks is not taken up again. @throws NoResultsError unless the batch has results. */
   async *resultFile(batchId: string, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const signal = signalOf(options, this.#closed);
     try {
       const { downloadUrl } = await this.#withResults(batchId, options);
-      yield* this.#service.download(downloadUrl, { signal: signalOf(options, this.#closed) });
+      for await (const chunk of this.#service.download(downloadUrl, { signal })) {
+        yield chunk;
+        signal.throwIfAborted();
+      }
     } catch (error) {
       throw publicError(error);
     }

@@ -113,7 +113,9 @@ async function* readRows(
       const row = taken === 1 ? undefined : rowOf(header, record, taken - 1, options);
       progress.records = taken;
       progress.digest = digest;
-      if (row !== undefined) yield row;
+      if (row === undefined) continue;
+      yield row;
+      options.signal?.throwIfAborted();
     }
   }
 

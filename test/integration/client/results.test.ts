@@ -153,6 +153,12 @@ test('leaving the loop, or an abort, ends the download', async (t) => {
     for await (const _ of client.batches.results('b-1', { signal: stop.signal })) if (++rows === 3) stop.abort(reason);
   })();
   await assert.rejects(reading, (error) => error === reason);
+  assert.equal(rows, 3, 'rows that are at hand are not given out any more');
+  const whole = (async () => {
+    const again = new AbortController();
+    for await (const _ of client.batches.resultFile('b-1', { signal: again.signal })) again.abort(reason);
+  })();
+  await assert.rejects(whole, (error) => error === reason);
   // The one permit is free again.
   assert.equal((await all(client.batches.results('b-1'))).length, 20_000);
 });
