@@ -6,6 +6,8 @@ const MAX_ROW_BYTES = 64 * 1024 * 1024;
 const SLICE_BYTES = 64 * 1024;
 
 export interface Tally {
+  /** Whether it has the header of a result file: an error page has not. */
+  readonly isResults: boolean;
   /** Rows below the header; undefined when the file cannot be read as CSV. */
   readonly rows: number | undefined;
   /** Rows with the status ERROR. */
@@ -16,7 +18,8 @@ export interface Tally {
 
 export class ResultTally {
   readonly #records = new CsvRecords(MAX_ROW_BYTES, { strict: false });
-  #status: number | undefined;
+  #header: { readonly width: number; readonly status: number; readonly isResults: boolean } | undefined;
+  #ragged = false;
   #rows = 0;
   #errors = 0;
   #begun = false;
@@ -38,8 +41,9 @@ export class ResultTally {
       this.#take(records);
       this.#problem = problem?.code;
     }
-    const rows = this.#problem === undefined && this.#status !== undefined ? this.#rows : undefined;
-    return { rows, errors: this.#errors, cut: this.#problem === 'CSV_QUOTE_NOT_CLOSED' };
+    const rows = this.#problem === undefined && this.#header !== undefined ? this.#rows : undefined;
+    const cut = this.#problem === 'CSV_QUOTE_NOT_CLOSED' || this.#ragged;
+    return { isResults: this.#header?.isResults ?? false, rows, errors: this.#errors, cut };
   }
 
   close(): void {
@@ -47,13 +51,17 @@ export class ResultTally {
   }
 
   #take(records: readonly CsvRecord[]): void {
-    for (const { cells } of records) {
-      if (this.#status === undefined) {
-        this.#status = cells.findIndex((name) => name.trim().toLowerCase() === 'status');
+    for (const { cells, lineEnd } of records) {
+      if (this.#header === undefined) {
+        const names = cells.map((name) => name.trim().toLowerCase());
+        const status = names.indexOf('status');
+        this.#header = { width: cells.length, status, isResults: status >= 0 || names.some((name) => / result$/.test(name)) };
         continue;
       }
       this.#rows += 1;
-      if (cells[this.#status]?.trim().toUpperCase() === 'ERROR') this.#errors += 1;
+      if (cells[this.#header.status]?.trim().toUpperCase() === 'ERROR') this.#errors += 1;
+      // Only the last one has no line end.
+      this.#ragged ||= lineEnd === undefined && cells.length < this.#header.width;
     }
   }
 }

@@ -5,6 +5,7 @@ import { EXIT } from '../exit-codes.ts';
 import type { Output } from '../files/output.ts';
 import { ResultTally, type Tally } from '../files/result-tally.ts';
 import { size } from '../progress.ts';
+import { counted } from '../table.ts';
 import { CommandFailed } from './failures.ts';
 import { pause } from './pause.ts';
 import type { Session } from './session.ts';
@@ -31,7 +32,7 @@ interface Written {
 
 /**
  * Copies the result file. A download that breaks, or ends too early, is begun again: what is out already is compared and skipped.
- * @throws CommandFailed when it stays shorter than the service counted, or is another file than before; what the client throws.
+ * @throws CommandFailed when it is no result file, shorter than the service counted, or another one than before; what the client throws.
  */
 export async function fetchFile(session: Session, batchId: string, output: Output): Promise<Fetched> {
   const { client, progress, signal } = session;
@@ -88,10 +89,16 @@ async function copyRest({ client, progress, signal }: Session, batchId: string, 
 const brokeOff = (error: unknown) =>
   error instanceof RequestError && error.operation === 'download' && Math.floor((error.status ?? 0) / 100) === 2;
 
-function mustBeWhole({ rows, cut }: Tally, expected: number | undefined): void {
-  if (expected === undefined || (rows === undefined && !cut) || (rows ?? 0) >= expected) return;
-  const has = cut ? 'ends within a row' : `has ${rows} rows`;
-  throw new CommandFailed(`The result file ${has}, but the service counted ${expected}: fetch it again.`, EXIT.failure);
+function mustBeWhole({ isResults, rows, cut }: Tally, expected: number | undefined): void {
+  if (!isResults) {
+    const what = 'it has neither a column Status nor one that ends in " result"';
+    throw new CommandFailed(`What the storage sent is no result file: ${what}. Fetch it again.`, EXIT.failure);
+  }
+  const short = rows !== undefined && expected !== undefined && rows < expected;
+  if (!cut && !short) return;
+  const has = cut ? 'ends within a row' : `has ${counted(rows ?? 0, 'row')}`;
+  const but = expected === undefined ? '' : `, but the service counted ${expected.toLocaleString('en-US')}`;
+  throw new CommandFailed(`The result file ${has}${but}: fetch it again.`, EXIT.failure);
 }
 
 function changed(): CommandFailed {
@@ -112,9 +119,8 @@ export async function fetchRows({ client, progress, signal }: Session, batchId: 
     rows += 1;
     if (row.status === 'ERROR') errors += 1;
     slice += `${JSON.stringify(row)}\n`;
-    if (slice.length >= JSON_SLICE && !(await flush())) break;
+    if (slice.length >= JSON_SLICE && !(await flush())) return { rows: undefined, errors };
     progress.show(() => `downloading  ${rows.toLocaleString('en-US')} rows`);
   }
-  await flush();
-  return { rows, errors };
+  return { rows: (await flush()) ? rows : undefined, errors };
 }

@@ -67,8 +67,27 @@ describe('batch get and batch results', { timeout: 60_000 }, () => {
     service.faults({ operation: 'download', action: 'short', bytes: 20_000 });
     const short = await service.run('batch', 'results', id, '--output', service.path('short.csv'));
     assert.equal(short.code, EXIT.failure);
-    assert.match(short.err, /The result file (has \d+ rows|ends within a row), but the service counted 3000: fetch it again/);
+    assert.match(short.err, /The result file (has \d+ rows|ends within a row), but the service counted 3,000: fetch it again/);
     assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
+  });
+
+  it('keep nothing that is no result file, or ends within a row', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const submitted = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json');
+    const { batchId } = JSON.parse(submitted.out);
+    const bodies = {
+      'a page': ['<html>\n<body>\n</body>\n</html>\n', /is no result file: it has neither a column Status nor one/],
+      'an error': ['{"error":"not now"}\n', /is no result file/],
+      nothing: ['', /is no result file/],
+      'half a row': ['Content,Status,S result\nx,SUCCESS,ok\ny,SUC', /ends within a row/],
+    } as const;
+    for (const [name, [body, message]] of Object.entries(bodies)) {
+      service.faults({ operation: 'download', action: 'answer', status: 200, body });
+      const { code, err } = await service.run('batch', 'results', batchId, '--output', service.path('results.csv'));
+      assert.equal(code, EXIT.failure, name);
+      assert.match(err, message, name);
+      assert.equal(readdirSync(service.path('.')).includes('results.csv'), false, name);
+    }
   });
 
   it('replace a file only when told to', async (t) => {
