@@ -7,7 +7,7 @@ import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
-import type { TerminalRecord } from './chunk-memory.ts';
+import { bytesOf, type TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
@@ -57,7 +57,7 @@ export class SourceSettler {
     return { afterMs: 0, counted: false };
   }
 
-  /** Once over what is left, in pieces that memory has room for. @returns why it ended early */
+  /** Once over what is left, in pieces that memory has room for. @returns why some of it could not be asked for */
   async #pass(job: LiveJob, status: RemoteStatus): Promise<ServiceError | undefined> {
     const { context, signal } = this.#shard;
     const { budget } = context;
@@ -65,35 +65,37 @@ export class SourceSettler {
     // Each record is held once as it was read, and once as it is published.
     const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
     const most = Math.max(1, Math.floor(budget.rewindBytes / each));
+    let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
       const release = await this.#shard.saysWhy('work_memory', budget.rewind(each * piece.size, signal));
       try {
-        const { items, records, unread } = await this.#read(job, piece);
+        const { items, unread } = await this.#read(job, piece);
         const about = () => this.#contextOf(job);
         await this.#settleUnread(job, status, unread, about());
-        const cut = await this.#ask(job, records, this.#kind.outcomes(items, status, about, signal));
-        if (cut !== undefined) return cut;
+        // Other pieces may fare better: one record that the service cannot answer for must not hold up all behind it.
+        const ended = await this.#ask(job, this.#kind.outcomes(items, status, about, signal));
+        cut ??= ended;
       } finally {
         release();
       }
     }
-    return undefined;
+    return cut;
   }
 
   /** Publishes what became of the items, a chunk at a time. @returns why it ended early */
-  async #ask(
-    job: LiveJob,
-    records: ReadonlyMap<string, SourceRecord>,
-    outcomes: AsyncIterable<readonly ItemOutcome[]>,
-  ): Promise<ServiceError | undefined> {
+  async #ask(job: LiveJob, outcomes: AsyncIterable<readonly ItemOutcome[]>): Promise<ServiceError | undefined> {
     const { context, signal, chunk, who } = this.#shard;
     const collected: ItemOutcome[] = [];
+    let bytes = 0;
     let cut: ServiceError | undefined;
     try {
       for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
         signal.throwIfAborted();
         collected.push(...some);
-        if (chunk.isFull(collected.length, 0)) await this.#publish(job, collected.splice(0), records);
+        for (const one of some) bytes += 'record' in one ? bytesOf(one.record) : 0;
+        if (!chunk.isFull(collected.length, bytes)) continue;
+        await this.#publish(job, collected.splice(0));
+        bytes = 0;
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -101,15 +103,11 @@ export class SourceSettler {
       cut = error;
     }
     // Also after a cut: what was said before counts.
-    await this.#publish(job, collected, records);
+    await this.#publish(job, collected);
     return cut;
   }
 
-  async #read(
-    job: LiveJob,
-    piece: CoordinateSet,
-  ): Promise<{ items: ContentItem[]; records: Map<string, SourceRecord>; unread: Letter[] }> {
-    const found = new Map<string, SourceRecord>();
+  async #read(job: LiveJob, piece: CoordinateSet): Promise<{ items: ContentItem[]; unread: Letter[] }> {
     const items: ContentItem[] = [];
     const unread: Letter[] = [];
     const missing = piece.clone();
@@ -120,7 +118,6 @@ export class SourceSettler {
         const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
         if ('item' in decoded) {
           items.push(decoded.item);
-          found.set(placeOf(record), detached(record));
         } else {
           const skipped: Poison = { reason: 'source_unavailable', message: 'configuration skips this record now' };
           unread.push({ partition, offset, record: detached(record), poison: 'poison' in decoded ? decoded.poison : skipped });
@@ -128,11 +125,15 @@ export class SourceSettler {
       }
     });
     for (const at of missing) unread.push({ ...at, record: undefined, poison: GONE });
-    return { items, records: found, unread };
+    return { items, unread };
   }
 
-  /** @param records those that were read, for dead letters */
-  async #publish(job: LiveJob, outcomes: readonly ItemOutcome[], records: ReadonlyMap<string, SourceRecord>): Promise<void> {
+  /** @param records of dead letters, as far as they are at hand: others are read once more, since hardly any is wanted */
+  async #publish(
+    job: LiveJob,
+    outcomes: readonly ItemOutcome[],
+    records: ReadonlyMap<string, SourceRecord> = new Map(),
+  ): Promise<void> {
     const { context, chunk, labels } = this.#shard;
     const fitting: (TerminalRecord & { readonly status: 'success' | 'error' })[] = [];
     const refused: SourceCoordinate[] = [];
@@ -164,7 +165,14 @@ export class SourceSettler {
         context.ledger.deadLettered('too_large', some.length);
       },
     );
-    await this.#deadLetter(job, letters);
+    await this.#deadLetter(
+      job,
+      letters.filter(({ record }) => record !== undefined),
+    );
+    await this.#deadLetterReadAgain(
+      job,
+      letters.filter(({ record }) => record === undefined),
+    );
   }
 
   async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Letter[], about: JobContext): Promise<void> {
@@ -194,6 +202,21 @@ export class SourceSettler {
         for (const { poison } of some) context.ledger.deadLettered(poison.reason, 1);
       },
     );
+  }
+
+  /** One fetched part at a time: nobody has counted the size of these records. */
+  async #deadLetterReadAgain(job: LiveJob, letters: readonly Letter[]): Promise<void> {
+    if (letters.length === 0) return;
+    const left = new Map(letters.map((letter) => [placeOf(letter), letter]));
+    await readAgain(this.#shard, CoordinateSet.of(letters), async (records) => {
+      const found = records.flatMap((record): Letter[] => {
+        const letter = left.get(placeOf(record));
+        return letter === undefined ? [] : [{ ...letter, record }];
+      });
+      for (const letter of found) left.delete(placeOf(letter));
+      await this.#deadLetter(job, found);
+    });
+    await this.#deadLetter(job, [...left.values()]);
   }
 
   #contextOf({ record: { id, remoteId, type, attempt, createdMs } }: LiveJob): JobContext {

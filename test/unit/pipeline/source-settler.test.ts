@@ -155,6 +155,45 @@ test('a job larger than the memory for reading again is read in pieces', async (
   balanced(world);
 });
 
+test('a record that the service cannot answer for holds up no other piece of its job', async () => {
+  let failing = true;
+  const world = worldOf(
+    {
+      outcome: ({ offset }) => {
+        if (failing && offset === 0) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+        return 'success';
+      },
+    },
+    { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } },
+  );
+  for (let n = 0; n < 34; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.ok(world.decisions().length > 30, `${world.decisions().length} of 40`);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('large outcomes are published before they pile up', async () => {
+  let held = 0;
+  let most = 0;
+  const world = worldOf(
+    {
+      slice: 1,
+      value: () => {
+        held++;
+        most = Math.max(most, held - world.published('decisions').length);
+        return 'y'.repeat(100_000);
+      },
+    },
+    { options: { batch: { maxRows: 60, maxAgeMs: 2_000 }, chunk: { maxRows: 5_000, maxBytes: 500_000 } } },
+  );
+  for (let n = 0; n < 54; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(held, 60);
+  assert.ok(most <= 6, `${most} at a time`);
+});
+
 test('killed between chunks, the next owner settles the rest', async () => {
   const world = worldOf({
     slice: 1,
