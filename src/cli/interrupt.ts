@@ -1,6 +1,9 @@
 import { EXIT } from './exit-codes.ts';
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. `restore` gives the signals back. */
+/** Ctrl-C, a supervisor, a terminal that is closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Resolves at the first of these signals; a second one ends the process at once. `restore` gives them back. */
 export function untilInterrupted(): { readonly interrupted: Promise<NodeJS.Signals>; restore(): void } {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let seen = false;
@@ -9,13 +12,11 @@ export function untilInterrupted(): { readonly interrupted: Promise<NodeJS.Signa
     seen = true;
     resolve(signal);
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     interrupted: promise,
     restore: () => {
-      process.off('SIGINT', onSignal);
-      process.off('SIGTERM', onSignal);
+      for (const signal of SIGNALS) process.off(signal, onSignal);
     },
   };
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Environment } from '../config/interpolate.ts';
 
@@ -32,9 +33,9 @@ export interface Outlet extends Pick<Io, 'env'>, Partial<Pick<Io, 'program' | 'o
 export const processOutlet: Outlet = {
   env: process.env,
   // Not before there is something to say: opening a stream makes its pipe one that does not block, for the log as well.
-  out: async (text) => void (await write(process.stdout, text)),
-  err: async (text) => void (await write(process.stderr, text)),
-  data: (bytes) => write(process.stdout, bytes),
+  out: async (text) => void (await writeTo(process.stdout, text)),
+  err: async (text) => void (await writeTo(process.stderr, text)),
+  data: (bytes) => writeTo(process.stdout, bytes),
   program: programOf(process.argv, process.env),
   outIsTerminal: isatty(STDOUT),
   errColumns: () => (isatty(STDERR) && process.env.TERM !== 'dumb' ? process.stderr.columns || DEFAULT_COLUMNS : undefined),
@@ -50,7 +51,7 @@ function programOf([, script = '']: readonly string[], env: Environment): string
 const ignored = () => {};
 
 /** A reader that has gone (`| head`) wants no more: the command ends as it would have, with its exit code. @returns whether it is there */
-function write(stream: NodeJS.WriteStream, text: string | Uint8Array): Promise<boolean> {
+export function writeTo(stream: Writable, text: string | Uint8Array): Promise<boolean> {
   // The callback tells it as well; without a listener it would be thrown.
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored);
   return new Promise((resolve, reject) => {

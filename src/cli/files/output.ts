@@ -1,26 +1,19 @@
-/**
- * Where results go. A file is written under another name beside its own, which it gets when it is whole: a download that
- * breaks, or is interrupted, leaves nothing that looks like results.
- */
-import { randomUUID } from 'node:crypto';
+/** Where results go: standard output, a file, a pipe. */
 import type { Stats } from 'node:fs';
-import { access, constants, type FileHandle, link, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Io } from '../io.ts';
 import { printable, printableLines } from '../printable.ts';
-import { removeOnExit } from './remove-on-exit.ts';
+import { FileOutput } from './file-output.ts';
+import { BadOutput, exists, unwritable } from './output-problem.ts';
+import { deviceOutput, pipeOutput } from './pipe-output.ts';
 
 export const STANDARD_OUTPUT = '-';
 
-/** Results cannot go where they were to go: the user has to name another place. */
-export class BadOutput extends Error {
-  override readonly name = 'BadOutput';
-}
-
 export interface Output {
-  /** @returns false when nobody reads any more: nothing is written from then on. */
+  /** @returns false when nobody reads any more: nothing is written from then on. @throws OutputFailed */
   write(bytes: Uint8Array): Promise<boolean>;
-  /** All is there. @throws BadOutput when a file of that name has come up meanwhile. */
+  /** All is there. @throws OutputFailed; BadOutput when a file of that name has come up meanwhile. */
   complete(): Promise<void>;
   /** Nothing of a file remains. Repeatable, also after `complete`. */
   discard(): Promise<void>;
@@ -34,110 +27,33 @@ export interface OutputPlace {
 
 /**
  * To be called before anything is sent or waited for.
+ * @param source the file that is submitted: results do not replace it, whatever is said.
  * @throws BadOutput when results could not be written there.
  */
-export async function mustBeWritable({ target, force }: OutputPlace): Promise<void> {
+export async function mustBeWritable({ target, force }: OutputPlace, source?: string): Promise<void> {
   if (target === STANDARD_OUTPUT) return;
+  if (target === '') throw new BadOutput('--output needs the name of a file');
   const there = await statOf(target);
   if (there?.isDirectory()) throw new BadOutput(`${printable(target)} is a directory: name a file in it`);
+  if (there?.isFile() && source !== undefined && isSame(there, await statOf(source).catch(() => undefined)))
+    throw new BadOutput(`${printable(target)} is the file that is submitted: name another one for the results`);
   if (there?.isFile() && !force) throw exists(target);
   if (there !== undefined && !there.isFile()) return;
   const directory = path.dirname(target);
-  await access(directory, constants.W_OK).catch(({ code }: NodeJS.ErrnoException) => {
-    const why = code === 'ENOENT' ? 'there is no such directory' : 'this user may not write there';
-    throw new BadOutput(`nothing can be written to ${printable(directory)}: ${why}`);
+  await access(directory, constants.W_OK).catch((error) => {
+    throw unwritable(directory, error);
   });
 }
 
-export async function openOutput(io: Io, place: OutputPlace): Promise<Output> {
-  if (place.target === STANDARD_OUTPUT) return standardOutput(io);
+/** @throws BadOutput; the signal's reason. */
+export async function openOutput(io: Io, place: OutputPlace, signal: AbortSignal): Promise<Output> {
+  const { target, force } = place;
+  if (target === STANDARD_OUTPUT) return standardOutput(io);
   await mustBeWritable(place);
-  const there = await statOf(place.target);
-  // A pipe or /dev/null takes what comes, and has no other name.
-  if (there !== undefined && !there.isFile()) return plainFile(await open(place.target, 'w'));
-  return await FileOutput.open(there === undefined ? place.target : await realpath(place.target), place.force);
-}
-
-class FileOutput implements Output {
-  readonly #target: string;
-  readonly #force: boolean;
-  readonly #draft: string;
-  readonly #handle: FileHandle;
-  readonly #keep: () => void;
-  #open = true;
-
-  private constructor(target: string, force: boolean, draft: string, handle: FileHandle) {
-    this.#target = target;
-    this.#force = force;
-    this.#draft = draft;
-    this.#handle = handle;
-    this.#keep = removeOnExit(draft);
-  }
-
-  static async open(target: string, force: boolean): Promise<FileOutput> {
-    const draft = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID().slice(0, 8)}.part`);
-    return new FileOutput(target, force, draft, await open(draft, 'wx'));
-  }
-
-  async write(bytes: Uint8Array): Promise<boolean> {
-    await this.#handle.appendFile(bytes);
-    return true;
-  }
-
-  async complete(): Promise<void> {
-    await this.#handle.sync();
-    await this.#close();
-    if (this.#force) await rename(this.#draft, this.#target);
-    else await moveUnlessTaken(this.#draft, this.#target);
-    this.#keep();
-  }
-
-  async discard(): Promise<void> {
-    await this.#close();
-    await rm(this.#draft, { force: true });
-    this.#keep();
-  }
-
-  async #close(): Promise<void> {
-    if (!this.#open) return;
-    this.#open = false;
-    await this.#handle.close();
-  }
-}
-
-/** File systems without hard links. */
-const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
-
-/** A link never replaces what is there; a rename would. */
-async function moveUnlessTaken(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || (NO_LINKS.has(code) && (await statOf(to)) !== undefined)) throw exists(to);
-    if (!NO_LINKS.has(code)) throw error;
-    await rename(from, to);
-    return;
-  }
-  await rm(from);
-}
-
-function plainFile(handle: FileHandle): Output {
-  let isOpen = true;
-  const close = async () => {
-    if (isOpen) {
-      isOpen = false;
-      await handle.close();
-    }
-  };
-  return {
-    write: async (bytes) => {
-      await handle.writeFile(bytes);
-      return true;
-    },
-    complete: close,
-    discard: close,
-  };
+  const there = await statOf(target);
+  if (there?.isFIFO()) return await pipeOutput(target, signal);
+  if (there !== undefined && !there.isFile()) return await deviceOutput(target);
+  return await FileOutput.open(there === undefined ? target : await realpath(target), force);
 }
 
 /** What others wrote does nothing at a terminal. */
@@ -152,15 +68,14 @@ function standardOutput(io: Io): Output {
   };
 }
 
-const exists = (target: string) =>
-  new BadOutput(`${printable(target)} exists already: name another file, or add --force to replace it`);
+const isSame = (one: Stats, other: Stats | undefined) => one.dev === other?.dev && one.ino === other.ino;
 
-/** undefined when there is nothing. */
+/** undefined when there is nothing. @throws BadOutput */
 async function statOf(target: string): Promise<Stats | undefined> {
   try {
     return await stat(target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    throw unwritable(target, error);
   }
 }

@@ -2,7 +2,8 @@
 import { type Batch, ContentReviewError, type WaitOptions } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { CsvCheck } from '../files/csv-check.ts';
-import { mustBeWritable, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
+import { mustBeWritable, type Output, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
+import { BadOutput, OutputFailed } from '../files/output-problem.ts';
 import type { Finish, Io } from '../io.ts';
 import { printable } from '../printable.ts';
 import { counted } from '../table.ts';
@@ -41,7 +42,7 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
     throw new UsageProblem('--json and --output - both want standard output: name a file for --output');
   await runSession(io, finish, flags, async (session) => {
     const place = output === undefined ? undefined : placeOf({ output, force: flags.force });
-    if (place !== undefined) await mustBeWritable(place);
+    if (place !== undefined) await mustBeWritable(place, path);
     const { batches } = session.client;
     const { id } = await submitFile(session, path, {
       kind: 'batch',
@@ -121,9 +122,10 @@ function tell(io: Io, batch: Batch, json: true | undefined): number {
 
 /** @returns the exit code of what the results say. */
 async function saveResults(session: Session, batch: Batch, place: OutputPlace, again: string, asRows: boolean): Promise<number> {
-  const { io, progress } = session;
-  const output = await openOutput(io, place);
+  const { io, progress, signal } = session;
+  let output: Output | undefined;
   try {
+    output = await openOutput(io, place, signal);
     const { rows, errors } = await (asRows ? fetchRows : fetchFile)(session, batch.batchId, output);
     await output.complete();
     const failed = errors === 0 ? '' : `, ${errors.toLocaleString('en-US')} without a decision`;
@@ -132,10 +134,13 @@ async function saveResults(session: Session, batch: Batch, place: OutputPlace, a
       progress.note(`results of batch ${printable(batch.batchId)}: ${counted(rows, 'row')}${failed}${where}`);
     return errors > 0 ? EXIT.partlyFailed : codeOf(outcomeOfBatch(batch));
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
-    throw new CommandFailed(`Interrupted before the results were whole. To fetch them:\n  ${again}`, EXIT.interrupted);
+    if (error instanceof Interrupted)
+      throw new CommandFailed(`Interrupted before the results were whole. To fetch them:\n  ${again}`, EXIT.interrupted);
+    if (!(error instanceof OutputFailed || error instanceof BadOutput)) throw error;
+    const code = error instanceof BadOutput ? EXIT.usage : EXIT.failure;
+    throw new CommandFailed(`${error.message}.\nTo fetch the results of batch ${printable(batch.batchId)}:\n  ${again}`, code);
   } finally {
-    await output.discard();
+    await output?.discard();
     progress.clear();
   }
 }

@@ -13,7 +13,7 @@ import {
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { BadFile } from '../files/findings.ts';
 import { FileChanged } from '../files/input-file.ts';
-import { BadOutput } from '../files/output.ts';
+import { BadOutput, OutputFailed } from '../files/output-problem.ts';
 import { printable } from '../printable.ts';
 import { UsageProblem } from '../usage.ts';
 import type { Connection } from './connection.ts';
@@ -56,6 +56,7 @@ export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl'
   if (error instanceof SentUnasked) return afterSending(error, failureOf(error.cause, connection));
   if (error instanceof BadFile || error instanceof BadOutput || error instanceof UsageProblem)
     return { message: error.message, code: EXIT.usage };
+  if (error instanceof OutputFailed) return { message: error.message, code: EXIT.failure };
   if (error instanceof FileChanged)
     return { message: `${error.message}: submit it again when it is finished`, code: EXIT.failure };
   if (!(error instanceof ContentReviewError)) return undefined;

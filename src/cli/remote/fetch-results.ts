@@ -7,7 +7,7 @@ import { ResultTally, type Tally } from '../files/result-tally.ts';
 import { size } from '../progress.ts';
 import { counted } from '../table.ts';
 import { CommandFailed } from './failures.ts';
-import { pause } from './pause.ts';
+import { pause, unlessAborted } from './pause.ts';
 import type { Session } from './session.ts';
 
 /** Downloads in a row that bring nothing new. */
@@ -73,7 +73,8 @@ async function copyRest({ client, progress, signal }: Session, batchId: string, 
     if (at >= skip && at - chunk.length < skip && again.copy().digest('hex') !== digest) throw changed();
     const fresh = Buffer.from(chunk.buffer, chunk.byteOffset + known.length, chunk.length - known.length);
     if (fresh.length === 0) continue;
-    if (!(await output.write(fresh))) {
+    // A reader who has stopped reading must not hold up the end.
+    if (!(await unlessAborted(output.write(fresh), signal))) {
       written.readerGone = true;
       return;
     }
@@ -113,7 +114,7 @@ export async function fetchRows({ client, progress, signal }: Session, batchId: 
   const flush = async () => {
     const bytes = Buffer.from(slice);
     slice = '';
-    return bytes.length === 0 || (await output.write(bytes));
+    return bytes.length === 0 || (await unlessAborted(output.write(bytes), signal));
   };
   for await (const row of client.batches.results(batchId, { signal })) {
     rows += 1;

@@ -18,7 +18,7 @@ export interface Session {
   readonly baseUrl: string;
   readonly flags: ConnectionFlags;
   readonly progress: Progress;
-  /** Aborts with Interrupted at SIGINT or SIGTERM. A second one ends the process at once. */
+  /** Aborts with Interrupted at SIGINT, SIGTERM or SIGHUP. A second one ends the process at once. */
   readonly signal: AbortSignal;
 }
 

@@ -4,9 +4,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { Progress } from '../../../src/cli/progress.ts';
+import { fetchFile, fetchRows } from '../../../src/cli/remote/fetch-results.ts';
+import { ContentReviewClient } from '../../../src/client/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { bench } from './service-commands.ts';
+import { bench, KEY } from './service-commands.ts';
 
 const DIRECTORY = temporaryDirectory();
 let benches = 0;
@@ -87,6 +90,35 @@ describe('batch get and batch results', { timeout: 60_000 }, () => {
       assert.equal(code, EXIT.failure, name);
       assert.match(err, message, name);
       assert.equal(readdirSync(service.path('.')).includes('results.csv'), false, name);
+    }
+  });
+
+  it('are given up at an abort also where somebody has stopped reading them', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const submitted = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json');
+    const { batchId } = JSON.parse(submitted.out);
+    const client = new ContentReviewClient({ baseUrl: service.sandbox.baseUrl, apiKey: KEY });
+    t.after(() => client.close());
+    const never = () => assert.fail('not used');
+    const io = {
+      env: {},
+      program: 'crc',
+      outIsTerminal: false,
+      errColumns: () => undefined,
+      out: never,
+      err: never,
+      data: never,
+    };
+    for (const fetch of [fetchFile, fetchRows]) {
+      const stop = new AbortController();
+      const reason = new Error('enough');
+      const write = (): Promise<boolean> => {
+        setImmediate(() => stop.abort(reason));
+        return new Promise(() => {});
+      };
+      const session = { io, client, baseUrl: '', flags: {}, progress: new Progress(io), signal: stop.signal };
+      const output = { write, complete: never, discard: never };
+      await assert.rejects(fetch(session, batchId, output), (error) => error === reason);
     }
   });
 

@@ -112,21 +112,23 @@ describe('Ctrl-C', { timeout: 60_000 }, () => {
   });
 
   it('during the download leaves no piece of a file, also when it comes twice', async (t) => {
-    const interrupted = async (times: number) => {
+    const interrupted = async (...signals: readonly NodeJS.Signals[]) => {
       const { service, start, leftovers } = await stage(t);
       service.faults({ operation: 'download', action: 'slow', bytesPerSecond: 1_000 });
       const results = service.path('results.csv');
       const file = service.file('posts.csv', `${CSV}${'x'.repeat(100_000)},u-9\n`);
       const { child, ended } = start(['batch', 'submit', file, '-t', 'post', '--wait', '-o', results]);
       await eventually('the download has begun', () => leftovers().length === 1);
-      for (let n = 0; n < times; n++) child.kill('SIGINT');
+      for (const signal of signals) child.kill(signal);
       const { code } = await ended;
       assert.deepEqual(
         [code, leftovers(), readdirSync(path.dirname(results)).includes('results.csv')],
         [EXIT.interrupted, [], false],
       );
     };
-    await Promise.all([interrupted(1), interrupted(2)]);
+    await Promise.all([interrupted('SIGINT'), interrupted('SIGINT', 'SIGINT'), interrupted('SIGTERM')]);
+    // A terminal that is closed.
+    await interrupted('SIGHUP');
   });
 });
 

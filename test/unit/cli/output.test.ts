@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { constants, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { BadOutput, openOutput } from '../../../src/cli/files/output.ts';
+import { mustBeWritable, type OutputPlace, openOutput } from '../../../src/cli/files/output.ts';
+import { BadOutput, OutputFailed } from '../../../src/cli/files/output-problem.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -19,10 +22,13 @@ const ioOf = (outIsTerminal: boolean, data: Io['data'] = never): Io => ({
   data,
 });
 
+const quiet = new AbortController().signal;
+const opened = (at: OutputPlace, signal = quiet) => openOutput(ioOf(false), at, signal);
+
 describe('an output file', () => {
   it('has its name only when it is complete', async () => {
     const target = place();
-    const output = await openOutput(ioOf(false), { target, force: false });
+    const output = await opened({ target, force: false });
     await output.write(Buffer.from('one '));
     assert.deepEqual(
       readdirSync(path.dirname(target)).map((name) => /^\.results\.csv\.\w{8}\.part$/.test(name)),
@@ -36,7 +42,7 @@ describe('an output file', () => {
 
   it('that is not completed leaves nothing', async () => {
     const target = place();
-    const output = await openOutput(ioOf(false), { target, force: false });
+    const output = await opened({ target, force: false });
     await output.write(Buffer.from('half'));
     await output.discard();
     await output.discard();
@@ -45,13 +51,13 @@ describe('an output file', () => {
 
   it('never replaces what has come up meanwhile, unless told to', async () => {
     const target = place();
-    const output = await openOutput(ioOf(false), { target, force: false });
+    const output = await opened({ target, force: false });
     await output.write(Buffer.from('new'));
     writeFileSync(target, 'precious');
     await assert.rejects(output.complete(), BadOutput);
     await output.discard();
     assert.deepEqual([readdirSync(path.dirname(target)), readFileSync(target, 'utf8')], [['results.csv'], 'precious']);
-    const forced = await openOutput(ioOf(false), { target, force: true });
+    const forced = await opened({ target, force: true });
     await forced.write(Buffer.from('new'));
     await forced.complete();
     assert.equal(readFileSync(target, 'utf8'), 'new');
@@ -62,10 +68,40 @@ describe('an output file', () => {
     const link = path.join(path.dirname(target), 'link.csv');
     writeFileSync(target, 'old');
     symlinkSync(target, link);
-    const output = await openOutput(ioOf(false), { target: link, force: true });
+    const output = await opened({ target: link, force: true });
     await output.write(Buffer.from('new'));
     await output.complete();
     assert.deepEqual([readFileSync(target, 'utf8'), statSync(link).ino === statSync(target).ino], ['new', true]);
+  });
+
+  it('that is replaced hands its permissions on', async () => {
+    const target = place();
+    writeFileSync(target, 'secret', { mode: 0o600 });
+    const output = await opened({ target, force: true });
+    await output.complete();
+    assert.equal(statSync(target).mode & 0o777, 0o600);
+  });
+
+  it('may have the longest name that there is', async () => {
+    const target = path.join(path.dirname(place()), 'é'.repeat(127));
+    const output = await opened({ target, force: false });
+    await output.complete();
+    assert.deepEqual(readdirSync(path.dirname(target)), ['é'.repeat(127)]);
+  });
+
+  it('that cannot be one is refused before anything else, in words', async () => {
+    const there = place();
+    writeFileSync(there, '');
+    const refused = async (target: string, why: RegExp, source?: string) =>
+      await assert.rejects(
+        mustBeWritable({ target, force: true }, source),
+        (error) => error instanceof BadOutput && why.test(error.message),
+      );
+    await refused('', /needs the name of a file/);
+    await refused(`${there}/results.csv`, /there is no such directory/);
+    await refused(path.join(path.dirname(there), 'x'.repeat(256)), /the name is too long/);
+    await refused(path.dirname(there), /is a directory/);
+    await refused(there, /is the file that is submitted/, path.join(path.dirname(there), '.', path.basename(there)));
   });
 });
 
@@ -76,7 +112,7 @@ describe('standard output', () => {
       seen.push(Buffer.from(bytes));
       return true;
     });
-    const output = await openOutput(io, { target: '-', force: false });
+    const output = await openOutput(io, { target: '-', force: false }, quiet);
     for (const piece of pieces) await output.write(piece);
     await output.complete();
     return Buffer.concat(seen).toString();
@@ -90,4 +126,58 @@ describe('standard output', () => {
     assert.equal(await written(true, [Buffer.from(text)]), 'Content\n"é\\u001b[2J"\n');
     assert.equal(await written(true, pieces), 'Content\\u000d\n"é\\u001b[2J"\n');
   });
+});
+
+describe('a pipe', { timeout: 20_000 }, () => {
+  const pipe = () => {
+    const target = place();
+    execFileSync('mkfifo', [target]);
+    return { target, force: false };
+  };
+
+  it('is waited for until somebody reads it, and takes what comes', async () => {
+    const at = pipe();
+    const output = opened(at);
+    const reader = readFile(at.target, 'utf8');
+    const text = 'x'.repeat(300_000);
+    assert.equal(await (await output).write(Buffer.from(text)), true);
+    await (await output).complete();
+    await (await output).discard();
+    assert.equal(await reader, text);
+  });
+
+  it('is let go at an abort, whether nobody reads it or somebody who has stopped', async () => {
+    const reason = new Error('enough');
+    const stop = new AbortController();
+    const waiting = opened(pipe(), stop.signal);
+    stop.abort(reason);
+    await assert.rejects(waiting, (error) => error === reason);
+
+    const at = pipe();
+    const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
+    const output = await opened(at);
+    const stuck = assert.rejects(output.write(Buffer.alloc(1_000_000)), OutputFailed);
+    await output.discard();
+    await stuck;
+    await reader.close();
+  });
+
+  it('whose reader goes away wants no more', async () => {
+    const at = pipe();
+    const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
+    const output = await opened(at);
+    await reader.close();
+    assert.equal(await output.write(Buffer.from('x')), false);
+    assert.equal(await output.write(Buffer.from('x')), false);
+    await output.complete();
+    await output.discard();
+  });
+});
+
+it('a full disk is told with the name of the file', async () => {
+  const output = await opened({ target: '/dev/full', force: false });
+  const failed = (error: unknown) =>
+    error instanceof OutputFailed && error.message === '/dev/full cannot be written: no room is left';
+  await assert.rejects(output.write(Buffer.from('x')), failed);
+  await output.discard();
 });
