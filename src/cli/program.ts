@@ -13,6 +13,7 @@ import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
+import { writing } from './files/output-problem.ts';
 import { type Io, type Outlet, PROGRAM } from './io.ts';
 import { UsageProblem } from './usage.ts';
 
@@ -30,7 +31,14 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   } catch (error) {
     code = exitCodeOf(error, speech);
   }
-  return (await speech.heard()) ? code : EXIT.failure;
+  const unheard = await speech.heard();
+  if (unheard === undefined) return code;
+  try {
+    await outlet.err(`${unheard.message}\n`);
+  } catch {
+    // Nobody can be told anything.
+  }
+  return EXIT.failure;
 }
 
 /** Whoever says something need not wait for its reader: the end of the command does. */
@@ -39,7 +47,7 @@ class Speech implements Io {
   readonly program: string;
   readonly outIsTerminal: boolean;
   readonly #outlet: Outlet;
-  #said: Promise<boolean> = Promise.resolve(true);
+  #said: Promise<Error | undefined> = Promise.resolve(undefined);
 
   constructor(outlet: Outlet) {
     this.env = outlet.env;
@@ -57,23 +65,23 @@ class Speech implements Io {
   }
 
   out(text: string): void {
-    this.#after(this.#outlet.out(text));
+    this.#after('standard output', this.#outlet.out(text));
   }
 
   err(text: string): void {
-    this.#after(this.#outlet.err(text));
+    this.#after('standard error', this.#outlet.err(text));
   }
 
-  /** Resolves when everything said has left the process: to false when it could not be written, on a full disk for one. */
-  heard(): Promise<boolean> {
+  /** Resolves when everything said has left the process: to why when some could not be written, on a full disk for one. */
+  heard(): Promise<Error | undefined> {
     return this.#said;
   }
 
-  #after(said: void | Promise<void>): void {
+  #after(where: string, said: void | Promise<void>): void {
     const before = this.#said;
-    this.#said = Promise.resolve(said).then(
+    this.#said = writing(where, Promise.resolve(said)).then(
       () => before,
-      () => false,
+      async (error) => (await before) ?? error,
     );
   }
 }

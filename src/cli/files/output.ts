@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Io } from '../io.ts';
 import { printable, printableLines } from '../printable.ts';
 import { FileOutput } from './file-output.ts';
-import { BadOutput, exists, unwritable } from './output-problem.ts';
+import { BadOutput, exists, unwritable, writing } from './output-problem.ts';
 import { deviceOutput, pipeOutput } from './pipe-output.ts';
 
 export const STANDARD_OUTPUT = '-';
@@ -62,7 +62,7 @@ function standardOutput(io: Io): Output {
   const shown = (bytes: Uint8Array) =>
     Buffer.from(printableLines(decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')));
   return {
-    write: (bytes) => io.data(io.outIsTerminal ? shown(bytes) : bytes),
+    write: (bytes) => writing('standard output', io.data(io.outIsTerminal ? shown(bytes) : bytes)),
     complete: async () => {},
     discard: async () => {},
   };

@@ -106,8 +106,8 @@ const getCommandLine = (io: Io, id: string, flags: GetFlags) =>
 
 function resultsCommandLine(io: Io, id: string, { target, force }: OutputPlace, flags: ConnectionFlags, asRows?: true): string {
   const output = target === STANDARD_OUTPUT ? [] : ['--output', target];
-  const words = ['batch', 'results', id, '--wait', ...output, force ? '--force' : undefined, asRows && '--json'];
-  return commandLine(io, words, flags);
+  const rest = ['--wait', ...output, force ? '--force' : undefined, asRows && '--json'];
+  return commandLine(io, ['batch', 'results', id, ...rest], flags);
 }
 
 function finished(session: Session, id: string, { timeout }: WaitFlags, command: string, sent: boolean): Promise<Batch> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { Io } from '../../../src/cli/io.ts';
 import { bar, Progress, size } from '../../../src/cli/progress.ts';
@@ -58,5 +59,17 @@ describe('the command that goes on', () => {
       `crc batch get 'id 1' --wait --url http://h:1 --api-key-file 'it'\\''s key' --config c.yaml`,
     );
     assert.equal(commandLine(io, ['batch', 'get', '$(x)'], {}), "crc batch get '$(x)'");
+    assert.equal(
+      commandLine(io, ['batch', 'get', '-V1St', '--wait'], { url: 'http://h' }),
+      'crc batch get --wait --url http://h -- -V1St',
+    );
+  });
+
+  it('does nothing at the terminal that shows it, and means the same there', () => {
+    const { io } = stage(undefined);
+    const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
+    const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], {});
+    assert.match(line, /^[ -~]+$/);
+    assert.equal(execFileSync('bash', ['-c', line], { encoding: 'utf8' }), id);
   });
 });
