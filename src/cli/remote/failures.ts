@@ -1,8 +1,10 @@
 /** From what went wrong to what a person reads, and the exit code. */
 import {
   ContentReviewError,
+  ExpiredError,
   NoResultsError,
   NotFoundError,
+  ProtocolError,
   RejectedError,
   RequestError,
   TooLargeError,
@@ -15,6 +17,7 @@ import { BadFile } from '../files/findings.ts';
 import { FileChanged } from '../files/input-file.ts';
 import { BadOutput, OutputFailed } from '../files/output-problem.ts';
 import { printable } from '../printable.ts';
+import { ago } from '../table.ts';
 import { UsageProblem } from '../usage.ts';
 import type { Connection } from './connection.ts';
 
@@ -81,13 +84,16 @@ function meaningOf(
   { baseUrl, keyFrom }: Pick<Connection, 'baseUrl' | 'keyFrom'>,
 ): { readonly what: string; readonly code: ExitCode } {
   const where = `the service at ${baseUrl}`;
-  if (error instanceof UnauthorizedError)
-    return { what: `The API key (from ${keyFrom}) is not accepted by ${where}`, code: EXIT.refused };
-  if (error instanceof NotFoundError) return notFound(error, where);
+  if (error instanceof UnauthorizedError) {
+    // Without a status it was not even sent.
+    const fate = error.status === undefined ? 'cannot be used' : `is not accepted by ${where}`;
+    return { what: `The API key (from ${keyFrom}) ${fate}`, code: EXIT.refused };
+  }
+  if (error instanceof NotFoundError) return notFound(error, baseUrl);
   if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
-  if (error instanceof TooLargeError)
-    return { what: 'The file is larger than the storage takes: submit it in parts', code: EXIT.usage };
-  if (error instanceof RejectedError)
+  if (error instanceof ExpiredError)
+    return { what: 'The address for the download was no longer valid: fetch the results again', code: EXIT.failure };
+  if (error instanceof RejectedError || error instanceof TooLargeError)
     return { what: error.status === undefined ? 'That cannot be asked for' : `Refused by ${where}`, code: EXIT.usage };
   if (error instanceof NoResultsError) {
     const over = error.batchStatus === 'ERROR' || error.batchStatus === 'CANCELLED';
@@ -96,11 +102,16 @@ function meaningOf(
       : { what: 'There are no results yet: --wait waits for them', code: EXIT.unfinished };
   }
   if (error instanceof WaitTimeoutError) return { what: 'Not finished in the time that was given', code: EXIT.unfinished };
+  if (error instanceof ProtocolError && error.operation !== 'download')
+    return { what: `What answers as ${where} does not answer as it should`, code: EXIT.failure };
   return { what: `Something failed at ${where}`, code: EXIT.failure };
 }
 
-function notFound({ operation }: RequestError, where: string) {
+function notFound({ operation }: RequestError, baseUrl: string) {
   const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
+  const where = `the service at ${baseUrl}`;
+  if (verb !== undefined && baseUrl.endsWith('/v1'))
+    return { what: `There is no such path at ${where}: say its address without /v1`, code: EXIT.usage };
   if (verb === 'get') {
     const other = kind === 'import' ? ', or imports are asked for at another path: see --import-path' : '';
     return { what: `There is no ${kind} with this id at ${where}${other}`, code: EXIT.usage };
@@ -110,8 +121,13 @@ function notFound({ operation }: RequestError, where: string) {
   return { what: `The storage of ${where} does not know its own address`, code: EXIT.failure };
 }
 
-function unreached({ operation, status }: RequestError, where: string): string {
+function unreached({ operation, status, retryAfterMs }: RequestError, where: string): string {
   const what = operation === 'upload' || operation === 'download' ? `the storage of ${where}` : where;
   const which = what.replace(/^t/, 'T');
-  return status === undefined ? `${which} cannot be reached` : `${which} is not able to answer now`;
+  return status === undefined ? `${which} cannot be reached` : `${which} is not able to answer now${untilThen(retryAfterMs)}`;
+}
+
+/** When the service says so itself. */
+export function untilThen(retryAfterMs: number | undefined): string {
+  return retryAfterMs === undefined || retryAfterMs < 1_000 ? '' : `, and says to try again in ${ago(0, retryAfterMs)}`;
 }

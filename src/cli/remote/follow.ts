@@ -3,7 +3,7 @@ import { ContentReviewError, UnavailableError, type WaitOptions, WaitTimeoutErro
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
 import { ago } from '../table.ts';
-import { CommandFailed, SentUnasked } from './failures.ts';
+import { CommandFailed, SentUnasked, untilThen } from './failures.ts';
 import { pause } from './pause.ts';
 import { Interrupted, type Session } from './session.ts';
 
@@ -83,6 +83,9 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
 function stopped(error: unknown, name: string) {
   if (error instanceof Interrupted) return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
   if (error instanceof WaitTimeoutError) return [`${name} is not finished in this time.`, EXIT.unfinished] as const;
-  if (error instanceof UnavailableError) return [`The service cannot be reached to ask for ${name}.`, EXIT.unreachable] as const;
+  if (error instanceof UnavailableError) {
+    const what = error.status === undefined ? 'cannot be reached' : 'is not able to answer now';
+    return [`The service ${what} to ask for ${name}${untilThen(error.retryAfterMs)}.`, EXIT.unreachable] as const;
+  }
   return undefined;
 }

@@ -67,4 +67,22 @@ describe('the connection', { timeout: 60_000 }, () => {
       assert.doesNotMatch(err, /hunter2|sk-live/);
     }
   });
+  it('that fails is told by what failed, and what helps', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const { baseUrl } = service.sandbox;
+    const id = (await service.run('batch', 'submit', service.file('posts.csv', 'Content\nHello\n'), '-t', 'post')).out.trim();
+    const told = async (code: number, message: RegExp, env: Record<string, string> = {}) => {
+      const ran = await run(['batch', 'get', id], { ...service.env, ...env });
+      assert.equal(ran.code, code, ran.err);
+      assert.match(ran.err, message);
+    };
+    await told(EXIT.refused, /^The API key \(from CONTENT_REVIEW_API_KEY\) cannot be used\.\n.*was not called/, {
+      CONTENT_REVIEW_API_KEY: `Bearer ${KEY}`,
+    });
+    await told(EXIT.usage, /: say its address without \/v1\.\n/, { CONTENT_REVIEW_URL: `${baseUrl}/v1/` });
+    service.faults({ operation: 'get_batch', action: 'answer', status: 429, retryAfter: '1h' });
+    await told(EXIT.unreachable, /is not able to answer now, and says to try again in 1h\.\n/);
+    service.faults({ operation: 'get_batch', action: 'answer', status: 200, body: '<html>' });
+    await told(EXIT.failure, /^What answers as the service at \S+ does not answer as it should\.\n/);
+  });
 });
