@@ -5,6 +5,7 @@ import { counted } from '../table.ts';
 import type { Checked, FileCheck } from './check-file.ts';
 import { HAS_NUL, NOT_UTF8 } from './encoding.ts';
 import type { Findings } from './findings.ts';
+import { memberCount } from './json-members.ts';
 
 /** The interface names no limit. Beyond this it is no file of lines. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -84,7 +85,8 @@ function problemWith(line: Buffer, number: number): string | undefined {
   if (typeof type !== 'string') return 'the field type must be a text';
   if (!isObject(data)) return 'the field data must be an object';
   const names = Object.keys(others);
-  if (names.length === 0) return undefined;
+  if (names.length === 0)
+    return memberCount(text) === 2 ? undefined : 'a field is there more than once: type and data must be there once each';
   const shown = names.slice(0, NAMES_SHOWN).map((name) => printable(name, MAX_NAME));
   const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
   return `fields other than type and data: ${shown.join(', ')}${more}`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { memberCount } from '../../../src/cli/files/json-members.ts';
 import { MAX_LINE_BYTES } from '../../../src/cli/files/jsonl-check.ts';
 import { checkJsonl } from './checking.ts';
 
@@ -23,6 +24,7 @@ const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
     lineOf({ type: 'user', data: {}, id: 1, 'x\n': 2, y: 3, z: 4 }),
     /^fields other than type and data: id, x\\u000a, y and 1 more$/,
   ],
+  ['a field that comes twice', Buffer.from('{"type":"user","data":{},"\\u0074ype":"post"}'), /^a field is there more than once/],
   ['bytes that are not UTF-8', Buffer.from('{"type":"caf\xe9","data":{}}', 'latin1'), /^not UTF-8/],
   ['a NUL byte', Buffer.from('{"type":"a","data":{}}\0'), /^a NUL byte/],
 ];
@@ -90,4 +92,14 @@ describe('a JSON Lines file', () => {
       ['2 longer than ', '3 not a JSON o'].map((text) => text.slice(0, 14)),
     );
   });
+});
+
+it('the members of an object are counted as they are written, also those of one name', () => {
+  const members = fc.array(fc.tuple(fc.oneof(fc.constant('a'), fc.string()), fc.jsonValue()), { minLength: 1 });
+  fc.assert(
+    fc.property(members, fc.constantFrom('', ' ', '\t'), (entries, gap) => {
+      const written = entries.map(([name, value]) => `${JSON.stringify(name)}${gap}:${JSON.stringify(value)}${gap}`);
+      assert.equal(memberCount(`${gap}{${written.join(',')}}`), entries.length);
+    }),
+  );
 });
