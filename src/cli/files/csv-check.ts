@@ -2,7 +2,7 @@
 import { printable } from '../printable.ts';
 import { counted } from '../table.ts';
 import type { Checked, FileCheck } from './check-file.ts';
-import { csvHeaderNotes, csvHeaderProblems } from './csv-header.ts';
+import { CR_ALONE, csvHeaderNotes, csvHeaderProblems, hasBareReturn } from './csv-header.ts';
 import { type CsvProblem, type CsvRecord, CsvRecords, type LineEnd } from './csv-records.ts';
 import { EncodingCheck } from './encoding.ts';
 import type { Findings } from './findings.ts';
@@ -12,7 +12,8 @@ export const MAX_ROW_BYTES = 16 * 1024 * 1024;
 /** Cells are parsed in slices, so that a signal gets its turn. */
 const SLICE_BYTES = 64 * 1024;
 const MAX_NAME = 40;
-const OPENING_BRACE = 0x7b;
+/** `{` and `[`. */
+const OF_JSON: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b]);
 
 interface Header {
   readonly names: readonly string[];
@@ -56,10 +57,10 @@ export class CsvCheck implements FileCheck {
       this.#encoding.finish();
       this.#take(await this.#records.finish());
     }
+    const { names, content } = this.#header ?? { names: [], content: -1 };
     if (this.#header === undefined && !this.#ended) this.#findings.add(1, 'there is no header row');
     if (this.#header !== undefined && this.#rows === 0 && this.#findings.total === 0)
-      this.#findings.add(1, 'there is nothing below the header: no row to review');
-    const { names, content } = this.#header ?? { names: [], content: -1 };
+      this.#findings.add(1, hasBareReturn(names) ? CR_ALONE : 'there is nothing below the header: no row to review');
     const notes = csvHeaderNotes(names);
     if (this.#emptyContents > 0) {
       const where = `${counted(this.#emptyContents, 'row')} with nothing in the column ${names[content]}`;
@@ -79,7 +80,7 @@ export class CsvCheck implements FileCheck {
       if (this.#ended) return;
     }
     if (problem === undefined) return;
-    const isJson = this.#header === undefined && this.#begunWith === OPENING_BRACE;
+    const isJson = this.#header === undefined && OF_JSON.has(this.#begunWith);
     if (isJson) this.#findings.add(1, 'JSON, where CSV should be: `import submit` takes JSON Lines');
     else this.#findings.add(problem.line, `${this.#cellName(problem.cell)}: ${describe(problem)}`);
     this.#ended = true;

@@ -13,6 +13,10 @@ const SEPARATORS: readonly (readonly [string, string])[] = [
   ['|', 'bars'],
 ];
 
+/** Line ends of very old systems: the whole file is the header then. */
+export const CR_ALONE = 'its lines end in CR alone: save the file with LF or CRLF line ends';
+export const hasBareReturn = (names: readonly string[]) => names.some((name) => name.includes('\r'));
+
 const fold = (name: string) => name.trim().toLowerCase();
 const shown = (name: string) => `"${printable(name, MAX_NAME)}"`;
 
@@ -28,8 +32,8 @@ export function csvHeaderProblems(names: readonly string[]): { readonly problems
 }
 
 function withoutContent(names: readonly string[]): string {
+  if (hasBareReturn(names)) return CR_ALONE;
   const [only = ''] = names;
-  if (names.length === 1 && only.includes('\r')) return 'its lines end in CR alone: save the file with LF or CRLF line ends';
   const separator = names.length === 1 ? SEPARATORS.find(([sign]) => only.includes(sign)) : undefined;
   if (separator !== undefined) return `the header has its cells separated by ${separator[1]}; CSV needs commas`;
   const meant = names.find((name) => fold(name) === fold(CONTENT));
@@ -44,6 +48,7 @@ export function csvHeaderNotes(names: readonly string[]): string[] {
     return clash ? [`the column ${shown(name)} has a name that the results use too: they will have it twice`] : [];
   });
   const unnamed = names.flatMap((name, index) => (name.trim() === '' ? [index + 1] : []));
-  if (unnamed.length > 0) notes.push(`column ${unnamed.join(', ')} has no name`);
+  if (unnamed.length > 0)
+    notes.push(unnamed.length === 1 ? `column ${unnamed[0]} has no name` : `columns ${unnamed.join(', ')} have no name`);
   return notes;
 }

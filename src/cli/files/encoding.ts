@@ -8,6 +8,8 @@ const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Beginnings of files that are no text, and what to do about them. */
 const KINDS: readonly (readonly [Buffer, string])[] = [
+  // Before UTF-16, whose mark it begins with.
+  [Buffer.from([0xff, 0xfe, 0x00, 0x00]), 'is UTF-32 text, not UTF-8'],
   [Buffer.from([0xff, 0xfe]), 'is UTF-16 text, not UTF-8'],
   [Buffer.from([0xfe, 0xff]), 'is UTF-16 text, not UTF-8'],
   [Buffer.from([0x00, 0x00, 0xfe, 0xff]), 'is UTF-32 text, not UTF-8'],

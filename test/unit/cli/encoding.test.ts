@@ -65,6 +65,7 @@ describe('the encoding of a file', () => {
       [Buffer.from(utf16).swap16(), /^is UTF-16 text/],
       [utf16.subarray(2), /^looks like UTF-16 text, not UTF-8.*UTF-16LE/],
       [Buffer.from(utf16).swap16().subarray(2), /UTF-16BE/],
+      [Buffer.from([0xff, 0xfe, 0, 0, 0x43, 0, 0, 0]), /^is UTF-32 text, not UTF-8.*iconv -f UTF-32 -t/],
       [Buffer.from([0x1f, 0x8b, 8]), /gzip/],
       [Buffer.from('PK\x03\x04etc'), /workbook/],
     ];
