@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { KINDS, type Kind } from '../../test/chaos/pipelines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
 import { keepDirectory } from '../process/kept.ts';
 import { type Report, reportOn } from './report.ts';
-import { ALL_KINDS, Schedule, STALL_BOUND_MS } from './schedule.ts';
+import { allFaults, Schedule, STALL_BOUND_MS } from './schedule.ts';
 import { isSettled, verdictOn } from './verdict.ts';
 import { World } from './world.ts';
 
@@ -16,10 +17,12 @@ export interface ChaosOptions {
   readonly minutes: number;
   readonly seed: number;
   readonly brokers: 1 | 3;
-  /** Records a second. */
+  /** Records a second, of all kinds. */
   readonly rate: number;
-  /** The faults to use, of ALL_KINDS; default all. */
-  readonly kinds?: readonly string[];
+  /** Of the pipelines; default all. */
+  readonly kinds?: readonly [Kind, ...Kind[]];
+  /** The faults to use, of allFaults; default those that can hit these pipelines. */
+  readonly faults?: readonly string[];
   /** A folder for the replicas' logs, written when the run ends, however it does. */
   readonly logs?: string | undefined;
   /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */
@@ -35,7 +38,7 @@ const GAUGES_MS = 10_000;
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
   try {
-    const world = await World.start({ ...options, directory: directory.path });
+    const world = await World.start({ kinds: KINDS, ...options, directory: directory.path });
     try {
       return await inWorld(world, options);
     } catch (error) {
@@ -58,24 +61,30 @@ function writeLogs(folder: string, { stack }: World): void {
 }
 
 async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
-  const { fleet, producer, observer, signal } = world;
+  const { fleet, pipelines, observer, signal } = world;
   const startedMs = performance.now();
   await world.atLeast(REPLICAS);
-  producer.start();
+  for (const { producer } of pipelines) producer.start();
   observer.start();
   fleet.watch();
   options.onProgress(`${REPLICAS} replicas are at work; faults come for ${options.minutes} min`);
 
-  const { minutes, kinds = ALL_KINDS } = options;
-  const schedule = new Schedule(world, new SeededRandom(options.seed), minutes * 60_000, kinds, (kind, { hit, note }, tookMs) => {
-    const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
-    const about = note === undefined ? '' : ` (${note})`;
-    options.onProgress(`${atS} s  ${kind}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
-  });
+  const { minutes, faults = allFaults(options.kinds) } = options;
+  const schedule = new Schedule(
+    world,
+    new SeededRandom(options.seed),
+    minutes * 60_000,
+    faults,
+    (name, { hit, note }, tookMs) => {
+      const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
+      const about = note === undefined ? '' : ` (${note})`;
+      options.onProgress(`${atS} s  ${name}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
+    },
+  );
   await schedule.run();
   const violations = await world.disappointments();
 
-  await producer.stop();
+  await Promise.all(pipelines.map(({ producer }) => producer.stop()));
   await world.sandbox.setFaults([]);
   observer.label('drain');
   const drainStartMs = performance.now();
@@ -100,6 +109,6 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   // An orderly end, so that nothing more can come after the last look.
   await Promise.all([...fleet.running].map((replica) => fleet.stop(replica)));
   await world.quiet();
-  const verdict = await verdictOn(world);
-  return reportOn({ world, schedule, verdict, drainMs, violations, options, tookMs: performance.now() - startedMs });
+  const verdicts = await Promise.all(pipelines.map((run) => verdictOn(world, run)));
+  return reportOn({ world, schedule, verdicts, drainMs, violations, options, tookMs: performance.now() - startedMs });
 }

@@ -1,11 +1,12 @@
 /**
  * Chaos by hand (docs/chaos.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--rate N] [--report FILE] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--rate N] [--report FILE] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { KINDS } from '../../test/chaos/pipelines.ts';
 import { type ChaosOptions, runChaos } from './chaos.ts';
 import { reportText } from './report.ts';
 
@@ -16,7 +17,8 @@ usage: npm run chaos -- [options]
   --minutes N     how long faults come (default 5); each fault hits at least once, however short
   --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
-  --rate N        records a second (default 120)
+  --kinds LIST    kinds of pipelines, with commas (default ${KINDS.join()})
+  --rate N        records a second, of all kinds (default 120)
   --report FILE   writes the report as JSON
   --logs DIR      writes the replicas' logs when the run ends
   --help          this
@@ -33,6 +35,7 @@ function readOptions(): Options | 'help' | Error {
         minutes: { type: 'string', default: '5' },
         seed: { type: 'string' },
         brokers: { type: 'string', default: '1' },
+        kinds: { type: 'string', default: KINDS.join() },
         rate: { type: 'string', default: '120' },
         report: { type: 'string' },
         logs: { type: 'string' },
@@ -46,7 +49,10 @@ function readOptions(): Options | 'help' | Error {
     if (!Number.isSafeInteger(seed) || seed < 0) return new Error('--seed takes a whole number from 0');
     if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
     if (!(rate >= 1)) return new Error('--rate takes a number from 1');
-    return { minutes, seed, brokers, rate, report: values.report, logs: values.logs };
+    const [first, ...others] = KINDS.filter((kind) => values.kinds.split(',').includes(kind));
+    if (first === undefined || 1 + others.length !== values.kinds.split(',').length)
+      return new Error(`--kinds takes some of ${KINDS.join()}`);
+    return { minutes, seed, brokers, kinds: [first, ...others], rate, report: values.report, logs: values.logs };
   } catch (error) {
     return error as Error;
   }

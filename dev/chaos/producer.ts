@@ -1,6 +1,6 @@
 /** Writes events steadily and keeps a journal of them; where they went is read from the source topic itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChaosEvent, EventSource } from '../../test/chaos/hostile-events.ts';
+import type { ChaosEvent, EventSource } from '../../test/chaos/events.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { TopicWriter } from '../../test/support/topic-writer.ts';
 
@@ -23,11 +23,14 @@ export interface ProducerOptions {
   readonly brokers: readonly string[];
   readonly topic: string;
   readonly random: SeededRandom;
+  readonly events: EventSource;
   readonly partitions: number;
   /** Records a second. */
   readonly rate: number;
   /** Asked before each write: while so much is due, nothing is added, so that a slow machine is not a backlog. */
   readonly isFull: () => boolean;
+  /** Must be through before events that were just made are written; if it rejects they never are. */
+  readonly prepare?: () => Promise<void>;
 }
 
 export class Producer {
@@ -37,7 +40,6 @@ export class Producer {
   partitions: number;
   aborted = 0;
   readonly #options: ProducerOptions;
-  readonly #events: EventSource;
   readonly #over = new AbortController();
   #writer: TopicWriter;
   #running: Promise<void> | undefined;
@@ -45,7 +47,6 @@ export class Producer {
   constructor(options: ProducerOptions) {
     this.#options = options;
     this.partitions = options.partitions;
-    this.#events = new EventSource(options.random);
     this.#writer = new TopicWriter(options.brokers);
   }
 
@@ -74,7 +75,7 @@ export class Producer {
       const startedMs = performance.now();
       if (!isFull())
         await Promise.all([
-          this.#write(this.#some(1 + random.below(2 * count - 1))),
+          this.#write(1 + random.below(2 * count - 1)),
           write % TRANSACTIONS_EVERY === 0 ? this.#transactions() : undefined,
         ]);
       const restMs = Math.max(0, startedMs + PERIOD_MS - performance.now());
@@ -82,7 +83,9 @@ export class Producer {
     }
   }
 
-  async #write(events: readonly ChaosEvent[]): Promise<void> {
+  async #write(count: number): Promise<void> {
+    const events = await this.#some(count);
+    if (events.length === 0) return;
     const entries = this.#note(events);
     const writer = this.#writer;
     try {
@@ -98,7 +101,8 @@ export class Producer {
     const committed = this.#options.random.below(3);
     await Promise.all(
       [5, 7, 6].map(async (count, index) => {
-        const events = this.#some(count);
+        const events = await this.#some(count);
+        if (events.length === 0) return;
         const entries = this.#note(events);
         const end = index === committed ? 'commit' : 'abort';
         try {
@@ -120,8 +124,16 @@ export class Producer {
     });
   }
 
-  #some(count: number): ChaosEvent[] {
-    return Array.from({ length: count }, () => this.#events.next(this.#options.random.below(this.partitions)));
+  /** @returns none when they cannot be prepared. */
+  async #some(count: number): Promise<ChaosEvent[]> {
+    const { random, events, prepare } = this.#options;
+    const some = Array.from({ length: count }, () => events.next(random.below(this.partitions)));
+    try {
+      await prepare?.();
+      return some;
+    } catch {
+      return [];
+    }
   }
 
   #renew(): void {

@@ -1,5 +1,7 @@
 /** What a run found, for people and for machines. */
+import type { Kind } from '../../test/chaos/pipelines.ts';
 import type { ChaosOptions } from './chaos.ts';
+import type { PipelineRun } from './pipeline-run.ts';
 import { type Schedule, STALL_BOUND_MS } from './schedule.ts';
 import type { Verdict } from './verdict.ts';
 import type { World } from './world.ts';
@@ -8,7 +10,7 @@ import type { World } from './world.ts';
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
 export interface FaultReport {
-  readonly kind: string;
+  readonly name: string;
   readonly strikes: number;
   /** Strikes while work was in flight. */
   readonly hits: number;
@@ -17,21 +19,30 @@ export interface FaultReport {
   readonly notes: readonly string[];
 }
 
+/** Of one pipeline. */
+export interface PipelineReport {
+  readonly kind: Kind;
+  /** Committed records of the source. */
+  readonly records: number;
+  readonly abortedRecords: number;
+  /** Decisions, receipts, looked-up decisions. */
+  readonly outputs: number;
+  readonly deadLetters: number;
+  readonly lost: number;
+  readonly twice: number;
+  /** To be done again because the group was reset. */
+  readonly again: number;
+  /** Because the group was reset. */
+  readonly passedOver: number;
+}
+
 export interface Report {
   readonly ok: boolean;
   readonly seed: number;
   readonly brokers: number;
   readonly minutes: number;
   readonly tookMs: number;
-  /** Committed records of the source. */
-  readonly records: number;
-  readonly abortedRecords: number;
-  readonly decisions: number;
-  readonly deadLetters: number;
-  readonly lost: number;
-  readonly twice: number;
-  /** Reviewed again, or passed over, because the group was reset. */
-  readonly resets: { readonly count: number; readonly again: number; readonly passedOver: number };
+  readonly pipelines: readonly PipelineReport[];
   readonly faults: readonly FaultReport[];
   readonly longestStallMs: number;
   readonly drainMs: number;
@@ -44,19 +55,20 @@ export interface Report {
 export interface Findings {
   readonly world: World;
   readonly schedule: Schedule;
-  readonly verdict: Verdict;
+  readonly verdicts: readonly Verdict[];
   readonly drainMs: number;
   readonly violations: readonly string[];
   readonly options: ChaosOptions;
   readonly tookMs: number;
 }
 
-export function reportOn({ world, schedule, verdict, drainMs, violations, options, tookMs }: Findings): Report {
-  const { fleet, ledger, observer, producer } = world;
-  const found = [...schedule.violations, ...violations, ...new Set(fleet.violations), ...verdict.complaints];
+export function reportOn({ world, schedule, verdicts, drainMs, violations, options, tookMs }: Findings): Report {
+  const { fleet, observer, pipelines } = world;
+  const complaints = verdicts.flatMap((verdict) => verdict.complaints);
+  const found = [...schedule.violations, ...violations, ...new Set(fleet.violations), ...complaints];
   const faults = schedule.tallies.map((tally) => ({
     ...tally,
-    longestStallMs: Math.round(observer.stalls.get(tally.kind) ?? 0),
+    longestStallMs: Math.round(observer.stalls.get(tally.name) ?? 0),
   }));
   const longestStallMs = Math.round(Math.max(...observer.stalls.values()));
   if (longestStallMs > STALL_BOUND_MS) found.push(`a partition stalled for ${longestStallMs} ms`);
@@ -64,25 +76,15 @@ export function reportOn({ world, schedule, verdict, drainMs, violations, option
   if (peakBytes > MEMORY_CEILING_BYTES)
     found.push(`a replica had ${mib(peakBytes)} resident, more than ${mib(MEMORY_CEILING_BYTES)}`);
   const terminals = fleet.lives.reduce((sum, { counters }) => sum + (counters?.decided ?? 0) + (counters?.deadLettered ?? 0), 0);
-  if (terminals > ledger.terminals)
-    found.push(`the replicas counted ${terminals} terminal records, and there are ${ledger.terminals}`);
+  const published = pipelines.reduce((sum, { ledger }) => sum + ledger.terminals, 0);
+  if (terminals > published) found.push(`the replicas counted ${terminals} terminal records, and there are ${published}`);
   return {
     ok: found.length === 0,
     seed: options.seed,
     brokers: options.brokers,
     minutes: options.minutes,
     tookMs: Math.round(tookMs),
-    records: ledger.records,
-    abortedRecords: producer.aborted,
-    decisions: observer.decisions.length,
-    deadLetters: observer.deadLetters.length,
-    lost: verdict.lost,
-    twice: verdict.twice,
-    resets: {
-      count: ledger.resets.length,
-      again: ledger.resets.reduce((sum, { again }) => sum + again, 0),
-      passedOver: verdict.passedOver,
-    },
+    pipelines: pipelines.map((run, index) => pipelineReport(run, verdicts[index] as Verdict)),
     faults,
     longestStallMs,
     drainMs: Math.round(drainMs),
@@ -97,21 +99,42 @@ export function reportOn({ world, schedule, verdict, drainMs, violations, option
   };
 }
 
+function pipelineReport({ kind, ledger, producer, view }: PipelineRun, { lost, twice, passedOver }: Verdict): PipelineReport {
+  return {
+    kind,
+    records: ledger.records,
+    abortedRecords: producer.aborted,
+    outputs: view.outputs.length,
+    deadLetters: view.deadLetters.length,
+    lost,
+    twice,
+    again: ledger.resets.reduce((sum, { again }) => sum + again, 0),
+    passedOver,
+  };
+}
+
+const COLUMNS = ['records', 'aborted', 'outputs', 'dead letters', 'again', 'passed over', 'lost', 'twice'] as const;
+
+function pipelineLine({ kind, records, abortedRecords, outputs, deadLetters, again, passedOver, lost, twice }: PipelineReport) {
+  const counts = [records, abortedRecords, outputs, deadLetters, again, passedOver, lost, twice];
+  return [kind.padEnd(8), ...counts.map((count, index) => String(count).padStart(COLUMNS[index]?.length ?? 0))].join('  ');
+}
+
 export function reportText(report: Report): string {
-  const { resets, memory, counters } = report;
-  const width = Math.max(...report.faults.map(({ kind }) => kind.length));
+  const { memory, counters } = report;
+  const width = Math.max(...report.faults.map(({ name }) => name.length));
   const lines = [
     '',
     `${'fault'.padEnd(width)}  strikes  hits  longest stall`,
     ...report.faults.map(
-      ({ kind, strikes, hits, longestStallMs }) =>
-        `${kind.padEnd(width)}  ${String(strikes).padStart(7)}  ${String(hits).padStart(4)}  ${seconds(longestStallMs).padStart(13)}`,
+      ({ name, strikes, hits, longestStallMs }) =>
+        `${name.padEnd(width)}  ${String(strikes).padStart(7)}  ${String(hits).padStart(4)}  ${seconds(longestStallMs).padStart(13)}`,
     ),
     '',
+    ['pipeline', ...COLUMNS].join('  '),
+    ...report.pipelines.map(pipelineLine),
+    '',
     `seed      ${report.seed}, ${report.brokers} ${report.brokers === 1 ? 'broker' : 'brokers'}, ${seconds(report.tookMs)}`,
-    `records   ${report.records} committed, ${report.abortedRecords} aborted: ${report.decisions} decisions, ${report.deadLetters} dead letters`,
-    `resets    ${resets.count}: ${resets.again} records again, ${resets.passedOver} passed over`,
-    `promise   ${report.lost} lost, ${report.twice} twice`,
     `stalls    longest ${seconds(report.longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(report.drainMs)} after the last fault`,
     `memory    at most ${mib(memory.peakBytes)} of ${mib(memory.ceilingBytes)} in ${counters.replicas} replicas (${counters.killed} killed)`,
     `balance   even in ${counters.looks} looks; ${counters.terminals} terminal records counted, the rest died with their counters`,

@@ -3,7 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import type { MadeDecision } from '../../src/sandbox/decisions/made-decisions.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
+import { makeDecisions } from '../../test/support/stack-control.ts';
 import { type Kept, spawnKept } from '../process/kept.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -57,14 +59,25 @@ export class SandboxServer {
     await this.process.exited;
   }
 
-  /** Batches whose results are not there yet. @throws Error when the sandbox is down. */
+  /** Where its checkers' routes are, at present. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Batches and imports that have not come to their end. @throws Error when the sandbox is down. */
   async unfinished(): Promise<number> {
-    return (await this.batches()).filter(({ finished }) => finished === null).length;
+    const { imports } = (await this.#ask('/sandbox/imports')) as { imports: readonly { readonly finished: string | null }[] };
+    return [...(await this.batches()), ...imports].filter(({ finished }) => finished === null).length;
   }
 
   async batches(): Promise<{ readonly batch_id: string; readonly finished: string | null; readonly fault: string | null }[]> {
     const { batches } = (await this.#ask('/sandbox/batches')) as { batches: Awaited<ReturnType<SandboxServer['batches']>> };
     return batches;
+  }
+
+  /** @throws Error when the sandbox is down. */
+  async makeDecisions(decisions: readonly MadeDecision[]): Promise<void> {
+    await makeDecisions(this.#url, decisions, AbortSignal.timeout(ANSWER_MS));
   }
 
   /** Replaces the fault script. */

@@ -1,13 +1,17 @@
 /** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
+import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
+import { KINDS, type Kind } from '../../test/chaos/pipelines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
+import { FaultScript } from './fault-script.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
 import { cutOff, halfOpen, kafkaLatency, kafkaReset, serviceLatency, serviceReset, serviceSilence } from './nemeses/network.ts';
 import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
-import { SERVICE_FAULTS, sandboxKill } from './nemeses/service.ts';
+import { sandboxKill } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
+import { serviceFaults } from './service-faults.ts';
 import { shuffled } from './shuffled.ts';
 import type { World } from './world.ts';
 
@@ -47,7 +51,7 @@ const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
 
 export interface Tally {
-  readonly kind: string;
+  readonly name: string;
   strikes: number;
   /** While work was in flight. */
   hits: number;
@@ -61,46 +65,49 @@ export class Schedule {
   readonly #endMs: number;
   readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
   readonly #tallies = new Map<string, Tally>();
-  readonly #nemeses: readonly string[];
-  readonly #faults: readonly string[];
+  readonly #names: readonly string[];
+  readonly #script: FaultScript;
   #mainDone = false;
 
-  /** @param kinds the faults to use, of ALL_KINDS */
+  /** @param names of the faults to use, of allFaults */
   constructor(
     world: World,
     random: SeededRandom,
     plannedMs: number,
-    kinds: readonly string[],
-    onStrike: (kind: string, strike: Strike, tookMs: number) => void,
+    names: readonly string[],
+    onStrike: (name: string, strike: Strike, tookMs: number) => void,
   ) {
-    this.#nemeses = kinds.filter((kind) => kind in NEMESES);
-    this.#faults = Object.keys(SERVICE_FAULTS).filter((name) => kinds.includes(serviceKind(name)));
+    this.#names = names;
+    this.#script = new FaultScript(world.sandbox);
     this.#world = world;
     this.#random = random;
     this.#endMs = performance.now() + plannedMs;
     this.#onStrike = onStrike;
-    for (const kind of kinds) {
-      this.#tallies.set(kind, { kind, strikes: 0, hits: 0, notes: [] });
-    }
+    for (const name of names) this.#tallies.set(name, { name, strikes: 0, hits: 0, notes: [] });
   }
 
   get tallies(): readonly Tally[] {
     return [...this.#tallies.values()];
   }
 
-  /** Faults of processes and networks one after the other; those of the service beside them. */
+  /** Faults of processes and networks one after the other; beside them those of the service, and those of each kind beside the others. */
   async run(): Promise<void> {
-    const main = this.#rounds(this.#nemeses, (kind) => this.#strike(kind, NEMESES[kind] as Nemesis)).finally(() => {
+    const nemeses = this.#names.filter((name) => name in NEMESES);
+    const main = this.#rounds(nemeses, (name) => this.#strike(name, NEMESES[name] as Nemesis)).finally(() => {
       this.#mainDone = true;
     });
-    const faults = this.#rounds(this.#faults, (name) => this.#serviceFault(name), serviceKind);
-    await Promise.all([main, faults]);
-    for (const { kind, hits } of this.tallies) if (hits === 0) this.violations.push(`"${kind}" never hit work in flight`);
+    const beside = KINDS.map((kind) => {
+      const faults = serviceFaults(kind);
+      const names = this.#names.filter((name) => faults.has(name));
+      return this.#rounds(names, (name) => this.#serviceFault(name, faults.get(name) as FaultInput));
+    });
+    await Promise.all([main, ...beside]);
+    for (const { name, hits } of this.tallies) if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
   }
 
-  async #rounds(names: readonly string[], strike: (name: string) => Promise<void>, kindOf = (name: string) => name) {
+  async #rounds(names: readonly string[], strike: (name: string) => Promise<void>) {
     if (names.length === 0) return;
-    const missed = () => names.filter((name) => this.#tallies.get(kindOf(name))?.hits === 0);
+    const missed = () => names.filter((name) => this.#tallies.get(name)?.hits === 0);
     const isOver = () => performance.now() > this.#endMs;
     const isLate = () => performance.now() > this.#endMs + OVERTIME_MS;
     while (!isOver() || (missed().length > 0 && !isLate())) {
@@ -113,72 +120,60 @@ export class Schedule {
     }
   }
 
-  async #strike(kind: string, nemesis: Nemesis): Promise<void> {
+  async #strike(name: string, nemesis: Nemesis): Promise<void> {
     const { observer } = this.#world;
     const startedMs = performance.now();
-    observer.label(kind);
-    const tally = this.#tallies.get(kind) as Tally;
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
     try {
       const strike = await nemesis(this.#world, this.#random);
       if (strike.hit) tally.hits++;
       if (strike.note !== undefined) tally.notes.push(strike.note);
-      await this.#recovered(kind);
-      this.#onStrike(kind, strike, performance.now() - startedMs);
+      await this.#recovered(name);
+      this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
-      this.violations.push(`"${kind}": ${error instanceof Error ? error.message : String(error)}`);
-      this.#onStrike(kind, { hit: false, note: String(error) }, performance.now() - startedMs);
+      this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
+      this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
     } finally {
-      observer.unlabel(kind);
+      observer.unlabel(name);
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
   }
 
   /** Every partition that has records due gets a terminal record again. */
-  async #recovered(kind: string): Promise<void> {
+  async #recovered(name: string): Promise<void> {
     const { observer } = this.#world;
     const sinceMs = performance.now();
-    const moved = () => [...observer.owingSinceMs().values()].every((movedMs) => movedMs > sinceMs);
-    await eventually(`every partition goes on after "${kind}"`, moved, { deadlineMs: STALL_BOUND_MS, everyMs: 50 });
+    const moved = () => observer.owingSinceMs().every((movedMs) => movedMs > sinceMs);
+    await eventually(`every partition goes on after "${name}"`, moved, { deadlineMs: STALL_BOUND_MS, everyMs: 50 });
   }
 
-  async #serviceFault(name: string): Promise<void> {
-    const { sandbox, observer, signal } = this.#world;
-    const kind = serviceKind(name);
-    const fault = SERVICE_FAULTS[name];
-    if (fault === undefined) return;
-    observer.label(kind);
-    const tally = this.#tallies.get(kind) as Tally;
+  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
+    const { observer, signal } = this.#world;
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
     const { times = 1 } = fault;
-    const set = () => sandbox.setFaults([fault]);
     const startedMs = performance.now();
+    this.#script.arm(name, fault);
     let fired = 0;
-    let armed = false;
     while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
       signal.throwIfAborted();
-      // The script does not outlive the sandbox, which may be killed meanwhile.
-      try {
-        if (!armed) await set();
-        armed = true;
-        const entries = await sandbox.faults();
-        if (entries.length === 0) armed = false;
-        fired = Math.max(fired, entries[0]?.fired ?? 0);
-      } catch {
-        armed = false;
-      }
+      fired = await this.#script.fired(name).catch(() => fired);
       await this.#world.sleep(100);
     }
+    this.#script.disarm(name);
     if (fired > 0) {
       tally.strikes += fired;
       tally.hits += fired;
     }
     await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
-    observer.unlabel(kind);
+    observer.unlabel(name);
   }
 }
 
-const serviceKind = (name: string): string => `service: ${name}`;
-
-/** Every fault, as the report names it. */
-export const ALL_KINDS: readonly string[] = [...Object.keys(NEMESES), ...Object.keys(SERVICE_FAULTS).map(serviceKind)];
+/** Every fault that there is for pipelines of these kinds, as the report names it. */
+export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
+  return [...Object.keys(NEMESES), ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
+}

@@ -1,13 +1,20 @@
-/** The verdict on a run, from what was written, what can be read, and what the journal and the group hold at the end. */
-import { RETURNED_HEADERS } from '../../test/chaos/hostile-events.ts';
-import { Complaints, judgeDeadLetter, judgeDecision, liveJobKeys, type Produced } from '../../test/chaos/judge.ts';
+/** The verdict on a run, from what was written, what can be read, and what the journals and the groups hold at the end. */
+import { Complaints } from '../../test/chaos/complaints.ts';
+import { RETURNED_HEADERS } from '../../test/chaos/hostile-parts.ts';
+import { Imported } from '../../test/chaos/imported.ts';
+import { liveJobKeys } from '../../test/chaos/judge.ts';
+import { type Ground, judgeDeadLetter, judgeOutput, type Produced } from '../../test/chaos/judge-records.ts';
+import type { Kind } from '../../test/chaos/pipelines.ts';
 import type { LogLine } from '../../test/support/stack.ts';
 import { type GroupPosition, groupPositions } from '../../test/support/stack-control.ts';
 import type { ReadRecord } from '../../test/support/topic-reader.ts';
 import type { Ledger } from './ledger.ts';
+import type { PipelineRun } from './pipeline-run.ts';
 import type { World } from './world.ts';
 
+/** On one pipeline. */
 export interface Verdict {
+  readonly kind: Kind;
   readonly lost: number;
   readonly twice: number;
   /** Records that a forward reset passed over. */
@@ -15,50 +22,65 @@ export interface Verdict {
   readonly complaints: readonly string[];
 }
 
-/** Whether nothing is due any more, no job is live, and the group stands at the end of every partition. */
+/** Whether nothing is due any more, no job is live, and each group stands at the end of every partition. */
 export async function isSettled(world: World): Promise<boolean> {
-  if (world.ledger.due > 0) return false;
-  const { live, group } = await remains(world);
-  return live.length === 0 && group.every(({ committed, end }) => committed === end);
+  if (world.due > 0) return false;
+  for (const run of world.pipelines) {
+    const { live, group } = await remains(world, run);
+    if (live.length > 0 || group.some(({ committed, end }) => committed !== end)) return false;
+  }
+  return true;
 }
 
 /** For when everything has been read and no replica runs. */
-export async function verdictOn(world: World): Promise<Verdict> {
-  const { observer, ledger, producer, stack, sandbox } = world;
+export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict> {
+  const { kind, view, ledger, producer, pipeline } = run;
   const verdict = new Complaints();
-  const { live, group } = await remains(world);
+  const { live, group } = await remains(world, run);
   for (const key of live) verdict.add('is still live in the journal', key);
   for (const { partition, committed, end } of group) {
     if (committed !== end) verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
   }
   const missing = ledger.missing();
   for (const where of missing) verdict.add('has no terminal record', where);
-  for (const { kind, where } of ledger.violations) verdict.add(`has a terminal record: ${kind}`, where);
+  for (const { kind: what, where } of ledger.violations) verdict.add(`has a terminal record: ${what}`, where);
 
-  const events = new Map(observer.produced.map((event) => [`${event.partition}:${event.offset}`, event]));
+  const events = new Map(view.produced.map((event) => [`${event.partition}:${event.offset}`, event]));
   const find = (where: string): Produced | undefined => events.get(where);
-  const ground = { sourceTopic: stack.topics.source, returnedHeaders: RETURNED_HEADERS, replays: true };
-  for (const record of observer.decisions) judgeDecision(ground, record, find, verdict);
-  for (const record of observer.deadLetters) judgeDeadLetter(ground, record, find, verdict);
+  const ground = await groundOf(world, run);
+  for (const record of view.outputs) judgeOutput(ground, record, find, verdict);
+  for (const record of view.deadLetters) judgeDeadLetter(ground, record, find, verdict);
 
-  for (const oddity of observer.oddities) verdict.add('is odd', oddity);
+  for (const oddity of view.oddities) verdict.add('is odd', oddity);
   for (const [trace, { fate }] of producer.journal) {
-    if (fate === 'written' && !observer.seen.has(trace)) verdict.add('was acknowledged by Kafka and is not in the source', trace);
+    if (fate === 'written' && !view.seen.has(trace)) verdict.add('was acknowledged by Kafka and is not in the source', trace);
   }
-  const shuffled = new Set((await sandbox.batches()).filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id));
-  for (const batch of outOfOrder(observer.decisions, shuffled)) verdict.add('has decisions out of the order of its rows', batch);
-  const passedOver = judgeResets(ledger, world.fleet.logged(RESET_SEEN), verdict);
+  if (kind === 'review') {
+    const batches = await world.sandbox.batches();
+    const shuffled = new Set(batches.filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id));
+    for (const batch of outOfOrder(view.outputs, shuffled)) verdict.add('has decisions out of the order of its rows', batch);
+  }
+  const resets = world.fleet.logged(RESET_SEEN).filter((line) => line.pipeline === pipeline.name);
+  const passedOver = judgeResets(ledger, resets, verdict);
   return {
+    kind,
     lost: missing.length,
-    twice: ledger.violations.filter(({ kind }) => kind === 'twice').length,
+    twice: ledger.violations.filter((violation) => violation.kind === 'twice').length,
     passedOver,
-    complaints: verdict.list(),
+    complaints: verdict.list().map((complaint) => `${kind}: ${complaint}`),
   };
 }
 
-async function remains(world: World): Promise<{ live: string[]; group: GroupPosition[] }> {
-  const journal = await world.kafka.readAll(world.stack.topics.journal);
-  return { live: liveJobKeys(journal), group: await groupPositions(world.kafka, world.stack) };
+async function groundOf({ sandbox }: World, { kind, view, pipeline }: PipelineRun): Promise<Ground> {
+  const ground = { sourceTopic: pipeline.topics.source, returnedHeaders: RETURNED_HEADERS, replays: true };
+  if (kind !== 'import') return ground;
+  const imported = await Imported.read(sandbox.url, view.outputs);
+  return { ...ground, isImported: (importId, record) => imported.has(importId, record) };
+}
+
+async function remains({ kafka }: World, { pipeline }: PipelineRun): Promise<{ live: string[]; group: GroupPosition[] }> {
+  const journal = await kafka.readAll(pipeline.topics.journal);
+  return { live: liveJobKeys(journal), group: await groupPositions(kafka, pipeline) };
 }
 
 /**

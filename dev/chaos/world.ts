@@ -1,22 +1,20 @@
 /** Everything that runs: brokers behind proxies, the sandbox behind one, replicas, the producer and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RETURNED_HEADERS, REVIEW_RULES } from '../../test/chaos/hostile-events.ts';
+import { REVIEW_RULES } from '../../test/chaos/hostile-events.ts';
+import { type Kind, setupOf } from '../../test/chaos/pipelines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { TestKafka } from '../../test/support/kafka.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
-import { createStack, type Stack } from '../../test/support/stack.ts';
+import { createStack, type Stack, type StackOptions, type StackPipeline } from '../../test/support/stack.ts';
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
 import { Fleet } from './fleet.ts';
-import { Ledger } from './ledger.ts';
 import { Observer } from './observer.ts';
-import { Producer } from './producer.ts';
+import { PipelineRun, ratesOf } from './pipeline-run.ts';
 import { TcpProxy } from './proxy.ts';
 import { SandboxServer } from './sandbox.ts';
 
 export const SESSION_MS = 2_500;
-const PARTITIONS = 6;
-const SHARDS = 4;
-/** Records due at which the producer waits. */
+/** Records due, of all pipelines, at which the producers wait. */
 const MOST_DUE = 1_500;
 const API_KEY = 'chaos-key';
 /** A request that gets no answer costs this long, at the service. */
@@ -27,7 +25,9 @@ const SETTLE_MS = 60_000;
 export interface WorldOptions {
   readonly brokers: 1 | 3;
   readonly seed: number;
-  /** Records a second. */
+  /** Of the pipelines. */
+  readonly kinds: readonly [Kind, ...Kind[]];
+  /** Records a second, of all kinds. */
   readonly rate: number;
   /** For the sandbox's data and the configuration; removed by whoever made it. */
   readonly directory: string;
@@ -43,8 +43,7 @@ export class World {
   readonly sandbox: SandboxServer;
   readonly stack: Stack;
   readonly fleet: Fleet;
-  readonly ledger = new Ledger();
-  readonly producer: Producer;
+  readonly pipelines: readonly PipelineRun[];
   readonly observer: Observer;
   /** For files; removed with the run. */
   readonly directory: string;
@@ -66,15 +65,20 @@ export class World {
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
-    this.producer = new Producer({
-      brokers: this.cluster.brokers,
-      topic: this.stack.topics.source,
-      random: new SeededRandom(options.seed + 1),
-      partitions: PARTITIONS,
-      rate: options.rate,
-      isFull: () => this.ledger.due > MOST_DUE,
-    });
-    this.observer = new Observer(this.kafka, this.stack.topics, this.ledger, this.producer);
+    const rates = ratesOf(options.kinds, options.rate);
+    this.pipelines = options.kinds.map(
+      (kind, index) =>
+        new PipelineRun({
+          kind,
+          pipeline: this.stack.pipelines[index] as StackPipeline,
+          kafka: this.kafka,
+          sandbox: this.sandbox,
+          random: new SeededRandom(options.seed + 1 + index),
+          rate: rates.get(kind) as number,
+          isFull: () => this.due > MOST_DUE,
+        }),
+    );
+    this.observer = new Observer(this.pipelines.map(({ view }) => view));
   }
 
   /** What is begun before an error is ended. */
@@ -106,7 +110,7 @@ export class World {
       await sandbox.start();
       begun.push(() => sandbox.process.stop(0));
       const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
-      const stack = await createStack(kafka, options.directory, at, stackOptions(brokers));
+      const stack = await createStack(kafka, options.directory, at, stackOptions(options.kinds, brokers));
       return new World(options, { cluster, kafka, brokers, service, sandbox, stack });
     } catch (error) {
       for (const end of begun.reverse()) await end().catch(() => undefined);
@@ -114,8 +118,13 @@ export class World {
     }
   }
 
+  /** Records that must still get a terminal record. */
+  get due(): number {
+    return this.pipelines.reduce((sum, { ledger }) => sum + ledger.due, 0);
+  }
+
   get inFlight(): boolean {
-    return this.fleet.busy().length > 0 && this.ledger.due > 0;
+    return this.fleet.busy().length > 0 && this.due > 0;
   }
 
   /** Starts replicas until there are so many, and waits until they are members. */
@@ -156,40 +165,29 @@ export class World {
     await this.fleet.close().catch(() => undefined);
     // The brokers' end ends what the clients wait for.
     await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0)]);
-    await Promise.allSettled([this.producer.stop(), this.observer.stop()]);
+    await Promise.allSettled([...this.pipelines.map(({ producer }) => producer.stop()), this.observer.stop()]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
   }
 }
 
-const POLICY = { timing: { reviewTime: '500ms', storageEventDelay: '150ms' }, review: REVIEW_RULES };
+const POLICY = { timing: { reviewTime: '500ms', importTime: '300ms', storageEventDelay: '150ms' }, review: REVIEW_RULES };
 
-function stackOptions(brokers: readonly TcpProxy[]) {
+const TIMES = {
+  uploadGrace: '3s',
+  kafka: {
+    sessionTimeout: `${SESSION_MS}ms`,
+    heartbeat: '400ms',
+    transactionTimeout: '10s',
+    progressInterval: '500ms',
+    metadataMaxAge: '1s',
+  },
+};
+
+function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[]): StackOptions {
   return {
-    partitions: PARTITIONS,
+    ...setupOf(kinds, TIMES),
     connector: ['--max-semi-space-size=8', new URL('../../src/cli/main.ts', import.meta.url).pathname],
-    pipeline: {
-      // Shards of one and of two partitions.
-      journal: { partitions: SHARDS },
-      batch: { maxRows: 250, maxAge: '600ms' },
-      output: { headers: [...RETURNED_HEADERS] },
-      review: {
-        poll: { initial: '50ms', max: '500ms' },
-        uploadGrace: '3s',
-        missingGrace: '3s',
-        // More than the faults of a run can use up for one record.
-        attempts: 20,
-        errorRows: 'retry',
-        errorRowAttempts: 2,
-      },
-      kafka: {
-        sessionTimeout: `${SESSION_MS}ms`,
-        heartbeat: '400ms',
-        transactionTimeout: '10s',
-        progressInterval: '500ms',
-        metadataMaxAge: '1s',
-      },
-    },
     config: {
       log: { level: 'debug' },
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the connector fills it in from its environment.

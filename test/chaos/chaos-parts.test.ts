@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { FaultScript } from '../../dev/chaos/fault-script.ts';
 import { API, FrameCutter, requestHead } from '../../dev/chaos/kafka-frames.ts';
 import { Ledger } from '../../dev/chaos/ledger.ts';
 import { type HeldRequest, isRequest, TcpProxy } from '../../dev/chaos/proxy.ts';
 import { outOfOrder } from '../../dev/chaos/verdict.ts';
+import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
 
@@ -90,6 +92,49 @@ test('order: decisions of a batch ascend in each source and output partition, un
   assert.deepEqual(outOfOrder(seen, new Set()), []);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set()), ['a']);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set(['a'])), []);
+});
+
+/** A sandbox's script, which is gone when it is killed. */
+function scripted() {
+  let script: { readonly fault: FaultInput; fired: number }[] = [];
+  const hit = (action: string) => {
+    const entry = script.find(({ fault, fired }) => fault.action === action && fired < Number(fault.times));
+    if (entry !== undefined) entry.fired++;
+    return entry !== undefined;
+  };
+  const sandbox = {
+    faults: async () => script.map(({ fired }) => ({ fired })),
+    setFaults: async (faults: readonly FaultInput[]) => {
+      script = faults.map((fault) => ({ fault, fired: 0 }));
+    },
+  };
+  const kill = () => {
+    script = [];
+  };
+  return { script: new FaultScript(sandbox), hit, kill };
+}
+
+const HANG: FaultInput = { operation: 'get_batch', action: 'hang', times: 2 };
+const RESET: FaultInput = { operation: 'get_import', action: 'reset_before' };
+
+test('fault script: each fault hits as often as it says, whatever comes and goes beside it, also over a kill', async () => {
+  const { script, hit, kill } = scripted();
+  script.arm('hang', HANG);
+  assert.equal(await script.fired('hang'), 0);
+  assert.ok(hit('hang'));
+  script.arm('reset', RESET);
+  assert.deepEqual([await script.fired('reset'), await script.fired('hang')], [0, 1]);
+  assert.ok(hit('reset_before'));
+  assert.equal(await script.fired('reset'), 1);
+  script.disarm('reset');
+  kill();
+  assert.equal(await script.fired('hang'), 1);
+  assert.deepEqual([hit('hang'), hit('hang'), hit('reset_before')], [true, false, false]);
+  assert.equal(await script.fired('hang'), 2);
+  script.disarm('hang');
+  script.arm('hang', HANG);
+  assert.equal(await script.fired('hang'), 0, 'hits of an earlier time are not its own');
+  assert.deepEqual([hit('hang'), hit('hang'), hit('hang')], [true, true, false]);
 });
 
 const text = (value: string): Buffer => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);

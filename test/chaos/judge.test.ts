@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRecord } from '../support/topic-reader.ts';
-import { type Evidence, judge, type Produced } from './judge.ts';
+import { type Evidence, judge } from './judge.ts';
+import type { Produced } from './judge-records.ts';
 
 const TIME = Date.UTC(2026, 0, 2);
 
@@ -62,7 +63,7 @@ const kept: Evidence = {
   sourceTopic: 'content',
   produced: [event, poison],
   returnedHeaders: ['trace'],
-  decisions: [decision()],
+  outputs: [decision()],
   deadLetters: [letter()],
   journal: [journal('job/a', '{}'), journal('job/a/left', '{}'), journal('job/a', null), journal('job/a/left', null)],
   group: [{ partition: 2, committed: 9, end: 9 }],
@@ -73,8 +74,8 @@ test('the judge has nothing to say about a promise that was kept', () => {
 });
 
 const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: RegExp][] = [
-  ['a second decision', { decisions: [decision(), decision()] }, /^2:7: has more than one/],
-  ['a missing decision', { decisions: [] }, /^2:7: has no terminal record/],
+  ['a second decision', { outputs: [decision(), decision()] }, /^2:7: has more than one/],
+  ['a missing decision', { outputs: [] }, /^2:7: has no terminal record/],
   ['a missing dead letter', { deadLetters: [] }, /^2:8: has no terminal record/],
   [
     'a decision and a dead letter',
@@ -84,13 +85,14 @@ const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: Re
   ['a record that was aborted', { produced: [poison] }, /^2:7: .*no committed record/],
   ['a decision for poison', { produced: [{ ...event, fate: poison.fate }, poison] }, /must have a dead letter/],
   ['a dead letter for content', { produced: [event, { ...poison, fate: event.fate }] }, /must have a decision/],
-  ['another status', { decisions: [decision({ status: 'ERROR', error: {} })] }, /wrong status/],
-  ['another result', { decisions: [decision({ result: 'rejected' })] }, /wrong result/],
-  ['another type', { decisions: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
-  ['metadata of other types', { decisions: [decision({ metadata: { a: ['1', '1', null] } })] }, /wrong metadata/],
+  ['another status', { outputs: [decision({ status: 'ERROR' })] }, /wrong status/],
+  ['an error beside a result', { outputs: [decision({ error: {} })] }, /wrong error/],
+  ['another result', { outputs: [decision({ result: 'rejected' })] }, /wrong result/],
+  ['another type', { outputs: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
+  ['metadata of other types', { outputs: [decision({ metadata: { a: ['1', '1', null] } })] }, /wrong metadata/],
   ['another key', { produced: [{ ...event, key: null }, poison] }, /wrong key/],
-  ['another event id', { decisions: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
-  ['a header too many', { decisions: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
+  ['another event id', { outputs: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
+  ['a header too many', { outputs: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
   ['a changed dead letter', { deadLetters: [letter('y')] }, /dead letter with the wrong value/],
   ['another event id of a dead letter', { deadLetters: [letter('x', { 'event-id': 'content-2-8#1' })] }, /wrong event id/],
   ['a header of a dead letter lost', { deadLetters: [letter('x', { internal: 'j' })] }, /dead letter with the wrong headers/],
@@ -103,5 +105,68 @@ for (const [what, evidence, complaint] of broken) {
     const complaints = judge({ ...kept, ...evidence });
     assert.equal(complaints.length, 1, complaints.join('\n'));
     assert.match(complaints[0] as string, complaint);
+  });
+}
+
+/** A record to import, and an id to look up: found, and unknown to the service. */
+const receipt: Produced = { ...event, metadata: undefined, fate: { receipt: { type: 'user', data: { n: 7 } } } };
+const made = { status: 'SUCCESS', result: 'approved', labels: [], metadata: { n: 7 } } as const;
+const known: Produced = { ...receipt, fate: { lookup: { id: 'd-7', decision: made } } };
+const unknown: Produced = { ...receipt, fate: { lookup: { id: 'd-7', decision: undefined } } };
+const { id, source } = decisionValue;
+const receiptValue = { id, status: 'SUCCESS', import_id: 'i', import_status: 'COMPLETE', attempt: 1, error: null, source };
+const foundValue = { id, ...made, decision_id: 'd-7', decision_status: 'SUCCESS', error: null, source };
+const unknownValue = {
+  ...foundValue,
+  ...{ status: 'ERROR', decision_status: null, result: null, metadata: {}, error: { code: 'decision_unknown', message: 'no' } },
+};
+
+const output = (value: object): ReadRecord =>
+  record(Buffer.from(JSON.stringify(value)), { trace: Buffer.from('t'), 'event-id': Buffer.from(id) });
+const imported = { ...kept, deadLetters: [], produced: [receipt], isImported: (importId: string) => importId === 'i' };
+
+const others: readonly [what: string, evidence: Evidence, complaint: RegExp | undefined][] = [
+  ['nothing wrong in a receipt', { ...imported, outputs: [output(receiptValue)] }, undefined],
+  [
+    'a receipt of another import',
+    { ...imported, outputs: [output({ ...receiptValue, import_id: 'j' })] },
+    /receipt .* wrong import$/,
+  ],
+  [
+    'a receipt of an import that goes on',
+    { ...imported, outputs: [output({ ...receiptValue, import_status: 'IN_PROGRESS' })] },
+    /wrong import_status/,
+  ],
+  ['a receipt of a failure', { ...imported, outputs: [output({ ...receiptValue, status: 'ERROR' })] }, /wrong status/],
+  ['a record that was imported and has no receipt', { ...imported, outputs: [] }, /has no terminal record/],
+  ['nothing wrong in a decision that was found', { ...imported, produced: [known], outputs: [output(foundValue)] }, undefined],
+  ['nothing wrong about an unknown id', { ...imported, produced: [unknown], outputs: [output(unknownValue)] }, undefined],
+  [
+    'a pending decision',
+    { ...imported, produced: [known], outputs: [output({ ...foundValue, decision_status: 'PENDING' })] },
+    /decision_status/,
+  ],
+  [
+    'the decision of another id',
+    { ...imported, produced: [known], outputs: [output({ ...foundValue, decision_id: 'd-8' })] },
+    /wrong decision_id/,
+  ],
+  [
+    'other metadata than the service has',
+    { ...imported, produced: [known], outputs: [output({ ...foundValue, metadata: { n: '7' } })] },
+    /wrong metadata/,
+  ],
+  [
+    'another reason why nothing was found',
+    { ...imported, produced: [unknown], outputs: [output({ ...unknownValue, error: { code: 'review_timeout' } })] },
+    /wrong error/,
+  ],
+];
+
+for (const [what, evidence, complaint] of others) {
+  test(`the judge sees ${what}`, () => {
+    const complaints = judge(evidence);
+    assert.equal(complaints.length, complaint === undefined ? 0 : 1, complaints.join('\n'));
+    if (complaint !== undefined) assert.match(complaints[0] as string, complaint);
   });
 }

@@ -1,61 +1,50 @@
 /**
- * The promise on the real thing: two replicas, a sandbox and a broker as processes, 20,000 records, and a nemesis that kills
- * and freezes the replicas while the records come. CHAOS_SEED repeats the choices of an earlier run (not its timing).
+ * The promise on the real thing: two replicas with a pipeline of each kind, a sandbox and a broker as processes, 20,000 records
+ * to review, some to import and ids to look up, and a nemesis that kills and freezes the replicas while they come. CHAOS_SEED
+ * repeats the choices of an earlier run (not its timing).
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
 import { eventually } from '../support/eventually.ts';
 import { exclusiveKafka } from '../support/kafka.ts';
 import { SeededRandom } from '../support/memory/clock.ts';
-import { startStack } from '../support/stack.ts';
-import { groupPositions, sandboxBatches } from '../support/stack-control.ts';
+import { type StackPipeline, startStack } from '../support/stack.ts';
+import { sandboxBatches } from '../support/stack-control.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
-import { EventSource, RETURNED_HEADERS, REVIEW_RULES } from './hostile-events.ts';
-import { type Evidence, judge, liveJobKeys, type Produced } from './judge.ts';
+import { REVIEW_RULES } from './hostile-events.ts';
 import { Nemesis, plan } from './nemesis.ts';
+import { KINDS, setupOf } from './pipelines.ts';
+import { Witness } from './witness.ts';
+import { Writer } from './writer.ts';
 
-const RECORDS = 20_000;
-const PARTITIONS = 6;
+/** By kind, at least. */
+const RECORDS = { review: 20_000, import: 3_000, lookup: 1_000 };
 /** Writes while one attack goes on. */
 const WRITES_PER_ATTACK = 6;
-/** Records of a write beyond those. */
-const TRICKLE = 24;
 const DRAIN_MS = 60_000;
 /** What is wrong in a faulty result file. */
 const SPOILT = { missing: 2, duplicated: 3, unknown: 2, malformed: 1 };
 /** Rows of it that have to be submitted again. */
 const ROWS_SPOILT = SPOILT.missing + SPOILT.malformed;
+const TIMES = {
+  uploadGrace: '2s',
+  kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', transactionTimeout: '10s', progressInterval: '500ms' },
+};
 
 const seed = Number(process.env.CHAOS_SEED ?? randomInt(2 ** 31));
 const directory = temporaryDirectory();
 const kafka = await exclusiveKafka();
 
-test('every record has exactly one terminal record, whatever is killed or frozen when', async (t) => {
+test('every record has exactly one terminal record, whatever its kind, and whatever is killed or frozen when', async (t) => {
   t.diagnostic(`CHAOS_SEED=${seed}`);
   const stack = await startStack(kafka, directory, {
-    partitions: PARTITIONS,
-    pipeline: {
-      // Shards of one and of two partitions.
-      journal: { partitions: 4 },
-      batch: { maxRows: 250, maxAge: '600ms' },
-      output: { headers: [...RETURNED_HEADERS] },
-      review: {
-        poll: { initial: '50ms', max: '500ms' },
-        uploadGrace: '2s',
-        // More than the spoilt result files can use up for one record.
-        attempts: 20,
-        errorRows: 'retry',
-        errorRowAttempts: 2,
-      },
-      kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', transactionTimeout: '10s', progressInterval: '500ms' },
-    },
+    ...setupOf(KINDS, TIMES),
     config: { log: { level: 'debug' } },
     policy: {
-      timing: { reviewTime: '500ms', storageEventDelay: '150ms' },
+      timing: { reviewTime: '500ms', importTime: '300ms', storageEventDelay: '150ms' },
       review: REVIEW_RULES,
       faults: [
         { operation: 'review', action: 'rows', ...SPOILT, shuffled: true, skip: 4, times: 20 },
@@ -64,6 +53,12 @@ test('every record has exactly one terminal record, whatever is killed or frozen
         { operation: 'create_batch', action: 'reset_after', skip: 20, times: 5 },
         { operation: 'upload', action: 'reset_after', skip: 20, times: 5 },
         { operation: 'download', action: 'cut', afterBytes: 3_000, skip: 20, times: 10 },
+        { operation: 'ingest', action: 'import_failed', skip: 10, times: 5 },
+        { operation: 'ingest', action: 'stuck', for: '3s', skip: 10, times: 5 },
+        { operation: 'create_import', action: 'reset_after', skip: 10, times: 5 },
+        { operation: 'upload_import', action: 'reset_after', skip: 10, times: 5 },
+        { operation: 'get_decision', action: 'answer', status: 503, skip: 50, times: 10 },
+        { operation: 'get_decision', action: 'reset_after', skip: 50, times: 10 },
       ],
     },
   });
@@ -71,14 +66,17 @@ test('every record has exactly one terminal record, whatever is killed or frozen
   const random = new SeededRandom(seed);
   const attacks = plan(random);
   const nemesis = new Nemesis(stack, random);
-  const writer = new Writer(stack.topics.source, new SeededRandom(seed + 1));
+  const lines = KINDS.map((kind, index) => {
+    const pipeline = stack.pipelines[index] as StackPipeline;
+    const writer = new Writer(kafka, stack, pipeline, kind, new SeededRandom(seed + 1 + index));
+    return { kind, writer, perWrite: Math.ceil(RECORDS[kind] / ((attacks.length + 1) * WRITES_PER_ATTACK)) };
+  });
 
   await Promise.all([nemesis.start(), nemesis.start()]);
-  const perWrite = Math.ceil(RECORDS / ((attacks.length + 1) * WRITES_PER_ATTACK));
-  await writer.write(perWrite * WRITES_PER_ATTACK);
+  await Promise.all(lines.map(({ writer, perWrite }) => writer.write(perWrite * WRITES_PER_ATTACK)));
   for (const attack of attacks) {
     const over = new AbortController();
-    const writing = writer.writeUntil(over.signal, WRITES_PER_ATTACK, perWrite);
+    const writing = Promise.all(lines.map(({ writer, perWrite }) => writer.writeUntil(over.signal, WRITES_PER_ATTACK, perWrite)));
     try {
       await nemesis.attack(attack);
     } finally {
@@ -87,30 +85,12 @@ test('every record has exactly one terminal record, whatever is killed or frozen
     }
   }
 
-  const decisions = kafka.reader(stack.topics.decisions);
-  const deadLetters = kafka.reader(stack.topics.deadLetters);
-  const found = { decisions: await decisions.readToEnd(), deadLetters: await deadLetters.readToEnd() };
-  const evidence = async (): Promise<Evidence> => {
-    found.decisions.push(...(await decisions.readToEnd()));
-    found.deadLetters.push(...(await deadLetters.readToEnd()));
-    const journal = await kafka.readAll(stack.topics.journal);
-    const group = await groupPositions(kafka, stack);
-    return {
-      sourceTopic: stack.topics.source,
-      produced: writer.produced,
-      returnedHeaders: RETURNED_HEADERS,
-      ...found,
-      journal,
-      group,
-    };
-  };
+  const witnesses = lines.map(
+    ({ writer }, index) => new Witness(kafka, stack.pipelines[index] as StackPipeline, writer.produced),
+  );
   const settled = async () => {
-    const { decisions: decided, deadLetters: dead, journal, group } = await evidence();
-    return (
-      decided.length + dead.length >= writer.produced.length &&
-      liveJobKeys(journal).length === 0 &&
-      group.every(({ committed, end }) => committed === end)
-    );
+    for (const witness of witnesses) if (!(await witness.isSettled())) return false;
+    return true;
   };
   const drained = await eventually('everything is settled', settled, { deadlineMs: DRAIN_MS, everyMs: 250 }).catch(
     (error: Error) => error.message,
@@ -120,77 +100,29 @@ test('every record has exactly one terminal record, whatever is killed or frozen
   for (const { process } of nemesis.running) process.kill('SIGTERM');
   const exits = await Promise.all(nemesis.running.map(({ process }) => process.exited));
 
-  const complaints = judge(await evidence());
+  const complaints = (await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))).flat();
   const { hits } = nemesis;
-  t.diagnostic(`${writer.produced.length} records, ${writer.aborted} more aborted; ${JSON.stringify(hits)}`);
-  t.diagnostic(secondSubmissions(batches.batches, found.decisions));
+  for (const { kind, writer } of lines)
+    t.diagnostic(`${kind}: ${writer.produced.length} records, ${writer.aborted} more aborted`);
+  t.diagnostic(JSON.stringify(hits));
+  t.diagnostic(secondSubmissions(batches.batches, witnesses[0]?.outputs ?? []));
   assert.deepEqual(
     complaints,
     [],
-    nemesis.running.map(({ name, lines }) => `${name}: ${lines.slice(-15).join('\n')}`).join('\n'),
+    nemesis.running.map(({ name, lines: log }) => `${name}: ${log.slice(-15).join('\n')}`).join('\n'),
   );
   assert.equal(drained, true);
   assert.deepEqual(
     exits.map(({ code }) => code),
     [0, 0],
   );
-  assert.ok(writer.produced.length >= RECORDS);
+  for (const { kind, writer } of lines)
+    assert.ok(writer.produced.length >= RECORDS[kind], `${writer.produced.length} of ${kind}`);
   assert.ok(hits.kills >= 20, `${hits.kills} kills`);
   assert.ok(hits.killsInFlight >= 15, `${hits.killsInFlight} kills hit work in flight`);
   assert.ok(hits.zombies >= 5, `${hits.zombies} zombies`);
   assert.ok(hits.zombiesInFlight >= 5, `${hits.zombiesInFlight} zombies had work in flight`);
 });
-
-/** Writes events to the source: plainly, in transactions, and some in transactions that are aborted. */
-class Writer {
-  readonly produced: Produced[] = [];
-  aborted = 0;
-  readonly #topic: string;
-  readonly #random: SeededRandom;
-  readonly #events: EventSource;
-
-  constructor(topic: string, random: SeededRandom) {
-    this.#topic = topic;
-    this.#random = random;
-    this.#events = new EventSource(random);
-  }
-
-  async write(count: number): Promise<void> {
-    const events = this.#some(count);
-    const where = await kafka.write(this.#topic, events);
-    for (const [index, event] of events.entries()) this.produced.push({ ...event, ...(where[index] as { offset: number }) });
-  }
-
-  /** `writes` times, at random moments; those left over when the signal comes follow at once. Until it comes, work never runs out. */
-  async writeUntil(signal: AbortSignal, writes: number, count: number): Promise<void> {
-    const transactional = this.#random.below(writes);
-    for (let write = 0; write < writes || !signal.aborted; write++) {
-      await sleep(this.#random.below(800), undefined, { signal }).catch(() => undefined);
-      await Promise.all([
-        this.write(write < writes ? count : TRICKLE),
-        write === transactional ? this.#transactions() : undefined,
-      ]);
-    }
-  }
-
-  /** Several at once, so that they interleave; one commits. */
-  async #transactions(): Promise<void> {
-    const groups = [this.#some(5), this.#some(7), this.#some(6)] as const;
-    const committed = this.#random.below(groups.length);
-    await Promise.all(
-      groups.map(async (events, index) => {
-        const end = index === committed ? 'commit' : 'abort';
-        const where = await kafka.writeTransaction(this.#topic, events, end);
-        if (end === 'abort') this.aborted += events.length;
-        else for (const [at, event] of events.entries()) this.produced.push({ ...event, ...(where[at] as { offset: number }) });
-      }),
-    );
-  }
-
-  #some(count: number) {
-    return Array.from({ length: count }, () => this.#events.next(this.#random.below(PARTITIONS)));
-  }
-}
 
 /**
  * Submission to the service is at-least-once: how many rows were reviewed in vain. Failed rows and those that the faulty result

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
 import type { LogLine, Replica, Stack } from '../support/stack.ts';
-import { liveJobs, ownedJobs } from '../support/stack-control.ts';
+import { liveJobs, ownedShards, shardsIn, someOfOne } from '../support/stack-control.ts';
 
 export type Attack =
   /** SIGKILL to a replica that owns shards with live jobs. */
@@ -138,10 +138,10 @@ export class Nemesis {
     const victim = await this.#busy();
     const from = new Map(this.#running.map((replica) => [replica, replica.lines.length]));
     victim.process.kill('SIGSTOP');
-    const owned = ownedJobs(victim);
+    const owned = someOfOne(ownedShards(victim, this.#running).keys(), this.#random);
     this.hits.zombies++;
     if (liveJobs(victim) > 0) this.hits.zombiesInFlight++;
-    const taken = ({ shard, shards }: LogLine) => [shard, shards].flat().some((one) => owned.has(Number(one)));
+    const taken = (line: LogLine) => shardsIn(line).some((one) => owned.has(one));
     const heir = await Promise.any(
       this.#running
         .filter((replica) => replica !== victim)
@@ -172,7 +172,7 @@ export class Nemesis {
 
   /** A random replica that has live jobs, some random time later. */
   async #busy(): Promise<Replica> {
-    const busy = () => this.#running.filter((replica) => liveJobs(replica) > 0);
+    const busy = () => this.#running.filter((replica) => liveJobs(replica, this.#running) > 0);
     const ready = () => this.#over.signal.aborted || busy().length === this.#running.length;
     await eventually('both replicas have work', ready, { deadlineMs: 2 * ATTACK_MS });
     await this.#sleep(STRIKE_MS);

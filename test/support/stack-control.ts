@@ -1,9 +1,11 @@
 /** What tests ask of a running stack: the jobs of a replica by its log, the sandbox's batches and faults, the group's offsets. */
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
+import type { MadeDecision } from '../../src/sandbox/decisions/made-decisions.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import type { ScriptEntry } from '../../src/sandbox/faults/script.ts';
 import type { TestKafka } from './kafka.ts';
-import { parseLogLine, type Replica, type Stack } from './stack.ts';
+import type { SeededRandom } from './memory/clock.ts';
+import { type LogLine, parseLogLine, type Replica, type Stack, type StackPipeline } from './stack.ts';
 
 export interface SandboxBatches {
   readonly totals: { readonly batches: number; readonly uploads: number; readonly rows: number };
@@ -34,35 +36,95 @@ export async function setFaults(stack: Stack, faults: readonly FaultInput[]): Pr
   if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
 }
 
-/** How far each replica's log was read, and what it said. */
-const followed = new WeakMap<Replica, { at: number; readonly owned: Map<number, number> }>();
+/** Makes decisions at a sandbox, in place of those with the same ids. */
+export async function makeDecisions(sandboxUrl: string, decisions: readonly MadeDecision[], signal?: AbortSignal): Promise<void> {
+  if (decisions.length === 0) return;
+  const answer = await fetch(`${sandboxUrl}/sandbox/decisions`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(decisions),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+}
 
-/** Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug). */
-export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
-  const log = followed.get(replica) ?? { at: 0, owned: new Map<number, number>() };
+/** What names a shard among those of several pipelines. */
+export type ShardName = `${string}/${number}`;
+
+/** A shard that a replica owns, by its own log. */
+interface Held {
+  /** Live ones. */
+  jobs: number;
+  /** When it became the owner, ms. */
+  readonly sinceMs: number;
+}
+
+/** What a replica's log says of shards, and how far it was read. */
+class Followed {
+  at = 0;
+  readonly held = new Map<ShardName, Held>();
+  /** When the group last said that they are the replica's, ms. */
+  readonly assignedMs = new Map<ShardName, number>();
+}
+
+const followed = new WeakMap<Replica, Followed>();
+
+function follow(replica: Replica): Followed {
+  const log = followed.get(replica) ?? new Followed();
   followed.set(replica, log);
-  const { owned } = log;
   for (; log.at < replica.lines.length; log.at++) {
     const line = parseLogLine(replica.lines[log.at] as string);
-    if (line === undefined) continue;
-    const shard = Number(line.shard);
-    const jobs = owned.get(shard);
-    if (line.msg === 'joined the group') {
-      const kept = line.shards as readonly number[];
-      for (const one of owned.keys()) if (!kept.includes(one)) owned.delete(one);
-    } else if (line.msg === 'owns the shard') owned.set(shard, Number(line.jobs));
-    else if (line.msg === 'lost the shard; claiming it again once the group answers') owned.delete(shard);
-    else if (jobs === undefined) continue;
-    else if (line.msg === 'batch created') owned.set(shard, jobs + 1);
-    else if (line.msg === 'batch settled') owned.set(shard, Math.max(0, jobs - 1));
+    if (typeof line?.pipeline === 'string') take(line, line.pipeline, log);
   }
-  return owned;
+  return log;
+}
+
+function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): void {
+  const name: ShardName = `${pipeline}/${Number(line.shard)}`;
+  const shard = held.get(name);
+  const timeMs = Date.parse(String(line.time));
+  if (line.msg === 'joined the group') {
+    const kept = new Set(shardsIn(line));
+    for (const known of [held, assignedMs])
+      for (const one of known.keys()) if (one.startsWith(`${pipeline}/`) && !kept.has(one)) known.delete(one);
+    for (const one of kept) assignedMs.set(one, timeMs);
+  } else if (line.msg === 'owns the shard') held.set(name, { jobs: Number(line.jobs), sinceMs: timeMs });
+  else if (line.msg === 'lost the shard; claiming it again once the group answers') held.delete(name);
+  else if (shard === undefined) return;
+  else if (line.msg === 'batch created') shard.jobs++;
+  else if (line.msg === 'batch settled') shard.jobs = Math.max(0, shard.jobs - 1);
+}
+
+/**
+ * Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug).
+ * @param others may have been given what the replica does not know to be lost: it slept, or Kafka does not reach it
+ */
+export function ownedShards(replica: Replica, others: readonly Replica[] = []): ReadonlyMap<ShardName, number> {
+  const isLost = (name: ShardName, { sinceMs }: Held) =>
+    others.some((other) => other !== replica && (follow(other).assignedMs.get(name) ?? 0) > sinceMs);
+  return new Map([...follow(replica).held].flatMap(([name, held]) => (isLost(name, held) ? [] : [[name, held.jobs] as const])));
+}
+
+/** The same for a stack with one pipeline, by number. */
+export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
+  return new Map([...ownedShards(replica)].map(([name, jobs]) => [Number(name.slice(name.lastIndexOf('/') + 1)), jobs]));
+}
+
+/** Of these shards, those of one pipeline, drawn: each pipeline has a group that rebalances by itself. */
+export function someOfOne(shards: Iterable<ShardName>, random: SeededRandom): ReadonlySet<ShardName> {
+  const byPipeline = [...Map.groupBy(shards, (name) => name.slice(0, name.lastIndexOf('/'))).values()];
+  return new Set(byPipeline[random.below(Math.max(1, byPipeline.length))]);
+}
+
+/** The shards that a line of a pipeline's log speaks of. */
+export function shardsIn({ pipeline, shard, shards }: LogLine): ShardName[] {
+  return [shard, shards].flat().flatMap((one) => (typeof one === 'number' ? [`${String(pipeline)}/${one}` as const] : []));
 }
 
 /** Live jobs of all shards that a replica owns. */
-export function liveJobs(replica: Replica): number {
+export function liveJobs(replica: Replica, others: readonly Replica[] = []): number {
   let sum = 0;
-  for (const jobs of ownedJobs(replica).values()) sum += jobs;
+  for (const jobs of ownedShards(replica, others).values()) sum += jobs;
   return sum;
 }
 
@@ -74,11 +136,14 @@ export interface GroupPosition {
   readonly end: number;
 }
 
-/** How far the stack's group has committed its source. */
-export async function groupPositions(kafka: TestKafka, stack: Stack): Promise<GroupPosition[]> {
+/** How far the group of a pipeline (of a stack: its first) has committed its source. */
+export async function groupPositions(
+  kafka: TestKafka,
+  { topics, group }: Pick<StackPipeline, 'topics' | 'group'>,
+): Promise<GroupPosition[]> {
   const admin = await kafka.admin();
-  const topic = stack.topics.source;
-  const [committed] = await admin.fetchOffsets({ groupId: stack.group, topics: [topic] });
+  const topic = topics.source;
+  const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] });
   const ends = await admin.fetchTopicOffsets(topic);
   return ends.map(({ partition, high }) => ({
     partition,

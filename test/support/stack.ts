@@ -11,13 +11,19 @@ import { type TestKafka, uniqueName } from './kafka.ts';
 const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const API_KEY = 'stack-key';
 
-export interface StackOptions {
+/** One pipeline to come. */
+export interface PipelineSetup {
   /** Of the source topic. */
   readonly partitions: number;
   /** Of the topic of decisions; default 3. */
   readonly decisionPartitions?: number;
   /** Merged into the pipeline's configuration, two levels deep. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
+}
+
+export interface StackOptions extends PipelineSetup {
+  /** Other pipelines of the same processes; each needs a name in its configuration. */
+  readonly beside?: readonly PipelineSetup[];
   /** Merged into the configuration, two levels deep. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Arguments of node that start the connector's command line. Default: from source. */
@@ -31,6 +37,13 @@ export interface StackTopics {
   readonly decisions: string;
   readonly deadLetters: string;
   readonly journal: string;
+}
+
+/** A pipeline of a stack. */
+export interface StackPipeline {
+  readonly name: string;
+  readonly topics: StackTopics;
+  readonly group: string;
 }
 
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -91,6 +104,9 @@ export class Replica {
 }
 
 export class Stack {
+  /** In the order of the configuration. */
+  readonly pipelines: readonly StackPipeline[];
+  /** Of the first pipeline, which is the only one mostly. */
   readonly topics: StackTopics;
   readonly group: string;
   readonly sandboxUrl: string;
@@ -100,16 +116,16 @@ export class Stack {
   readonly #connector: readonly string[];
 
   constructor(
-    topics: StackTopics,
-    group: string,
+    pipelines: readonly [StackPipeline, ...StackPipeline[]],
     sandboxUrl: string,
     sandbox: Kept,
     configFile: string,
     connector: readonly string[] = [CLI],
   ) {
     this.#connector = connector;
-    this.topics = topics;
-    this.group = group;
+    this.pipelines = pipelines;
+    this.topics = pipelines[0].topics;
+    this.group = pipelines[0].group;
     this.sandboxUrl = sandboxUrl;
     this.sandbox = sandbox;
     this.configFile = configFile;
@@ -168,29 +184,42 @@ export async function createStack(
   { sandbox, url }: SandboxProcess,
   options: Omit<StackOptions, 'policy'>,
 ): Promise<Stack> {
+  const [first, ...others] = await Promise.all([
+    preparePipeline(kafka, options),
+    ...(options.beside ?? []).map((setup) => preparePipeline(kafka, setup)),
+  ]);
+  const configFile = path.join(directory, 'connector.yaml');
+  const config = {
+    kafka: { brokers: kafka.brokers },
+    service: { baseUrl: url, apiKey: API_KEY },
+    http: { port: 0 },
+    pipelines: [first, ...others].map(({ config: pipeline }) => pipeline),
+  };
+  writeFileSync(configFile, stringify(merge(config, options.config ?? {})));
+  return new Stack([first, ...others], url, sandbox, configFile, options.connector);
+}
+
+/** Creates its topics. @returns also its configuration */
+async function preparePipeline(
+  kafka: TestKafka,
+  { partitions, decisionPartitions = 3, pipeline = {} }: PipelineSetup,
+): Promise<StackPipeline & { readonly config: object }> {
   const [source, decisions, deadLetters] = await Promise.all([
-    kafka.createTopic('content', { partitions: options.partitions }),
-    kafka.createTopic('decisions', { partitions: options.decisionPartitions ?? 3 }),
+    kafka.createTopic('content', { partitions }),
+    kafka.createTopic('decisions', { partitions: decisionPartitions }),
     kafka.createTopic('dead-letters'),
   ]);
   const topics = { source, decisions, deadLetters, journal: uniqueName('journal') };
   const group = uniqueName('group');
-  const configFile = path.join(directory, 'connector.yaml');
-  const pipeline = {
+  const usual = {
     name: 'reviews',
     source: { topic: topics.source, group },
     journal: { topic: topics.journal },
     output: { topic: topics.decisions },
     deadLetters: { topic: topics.deadLetters },
   };
-  const config = {
-    kafka: { brokers: kafka.brokers },
-    service: { baseUrl: url, apiKey: API_KEY },
-    http: { port: 0 },
-    pipelines: [merge(pipeline, options.pipeline ?? {})],
-  };
-  writeFileSync(configFile, stringify(merge(config, options.config ?? {})));
-  return new Stack(topics, group, url, sandbox, configFile, options.connector);
+  const config = merge(usual, pipeline);
+  return { name: String(config.name), topics, group, config };
 }
 
 /** `directory` holds its data and its policy. */

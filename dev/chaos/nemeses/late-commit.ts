@@ -3,6 +3,7 @@
  * of a sleeper who wakes. Kafka must refuse it; if it is applied, records are lost or come twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ShardName } from '../../../test/support/stack-control.ts';
 import { API, type ApiName } from '../kafka-frames.ts';
 import type { Nemesis } from '../nemesis.ts';
 import { type HeldRequest, isRequest } from '../proxy.ts';
@@ -20,9 +21,9 @@ export const lateCommit =
     await fleet.someBusy(random, 2);
     const held = await holdNext(world, API[api]);
     if (held === undefined) return { hit: false, note: 'no such request came' };
-    const shard = Number(/-(\d+)$/.exec(held.head.transactionalId ?? '')?.[1]);
+    const shard = shardOf(world, held.head.transactionalId ?? '');
     const victim = fleet.byClient(held.head.clientId);
-    if (victim === undefined || Number.isNaN(shard)) {
+    if (victim === undefined || shard === undefined) {
       await held.release();
       return { hit: false, note: `held a request of ${held.head.clientId}` };
     }
@@ -44,6 +45,17 @@ export const lateCommit =
     const said = api !== 'EndTxn' ? '' : answer === undefined ? ', no answer' : `, refused with error ${answer}`;
     return { hit: true, note: `${api} of a ${dies ? 'dead' : 'sleeping'} owner${said}` };
   };
+
+/** The transactional id of a shard is that of its journal and its number. */
+function shardOf({ stack }: World, transactionalId: string): ShardName | undefined {
+  for (const { name, topics } of stack.pipelines) {
+    const number = transactionalId.startsWith(`${topics.journal}-`)
+      ? Number(transactionalId.slice(topics.journal.length + 1))
+      : NaN;
+    if (Number.isSafeInteger(number)) return `${name}/${number}`;
+  }
+  return undefined;
+}
 
 async function holdNext({ brokers, signal }: World, apiKey: number): Promise<HeldRequest | undefined> {
   const first = Promise.withResolvers<HeldRequest | undefined>();

@@ -1,7 +1,6 @@
 /** Faults of the network: between the connector and Kafka, and between the connector and the service. */
 
 import type { SeededRandom } from '../../../test/support/memory/clock.ts';
-import { ownedJobs } from '../../../test/support/stack-control.ts';
 import type { Nemesis } from '../nemesis.ts';
 import type { TcpProxy } from '../proxy.ts';
 import { SESSION_MS, type World } from '../world.ts';
@@ -85,9 +84,8 @@ async function isolate(
   await world.atLeast(2);
   const victim = await fleet.someBusy(random, 2);
   const from = lineCounts(fleet.running);
-  const owned = ownedJobs(victim);
-  const shards = new Set(owned.keys());
-  const jobs = [...owned.values()].reduce((sum, one) => sum + one, 0);
+  const shards = fleet.someShards(victim, random);
+  const jobs = fleet.liveJobs(victim);
   const client = fleet.clientOf(victim);
   let links = 0;
   for (const proxy of brokers) links += strike(proxy, (clientId) => clientId === client);

@@ -1,6 +1,6 @@
 /** Faults of the connector's processes. */
-import type { Replica } from '../../../test/support/stack.ts';
-import { liveJobs, ownedJobs } from '../../../test/support/stack-control.ts';
+import type { LogLine, Replica } from '../../../test/support/stack.ts';
+import { type ShardName, shardsIn } from '../../../test/support/stack-control.ts';
 import type { Nemesis } from '../nemesis.ts';
 import { SESSION_MS, type World } from '../world.ts';
 
@@ -16,7 +16,7 @@ export const kill: Nemesis = async (world, random) => {
   const victim = await fleet.someBusy(random);
   await fleet.kill(victim);
   // By its log to the end: what it had in hand when it died.
-  const jobs = liveJobs(victim);
+  const jobs = fleet.liveJobs(victim);
   await fleet.joined(await fleet.start());
   return { hit: jobs > 0 };
 };
@@ -28,7 +28,7 @@ export const killAll: Nemesis = async (world, random) => {
   await world.sleep(random.below(STRIKE_MS));
   const victims = [...fleet.running];
   await Promise.all(victims.map((victim) => fleet.kill(victim)));
-  const hit = victims.some((victim) => liveJobs(victim) > 0);
+  const hit = victims.some((victim) => fleet.liveJobs(victim) > 0);
   await world.atLeast(victims.length);
   return { hit };
 };
@@ -41,10 +41,10 @@ export const zombie: Nemesis = async (world, random) => {
   const from = lineCounts(fleet.running);
   fleet.freeze(victim);
   try {
-    const owned = ownedJobs(victim);
-    const jobs = liveJobs(victim);
+    const owned = fleet.someShards(victim, random);
+    const jobs = fleet.liveJobs(victim);
     const sign = random.below(2) === 0 ? 'owns the shard' : 'joined the group';
-    await takenOver(world, victim, from, new Set(owned.keys()), sign);
+    await takenOver(world, victim, from, owned, sign);
     await world.sleep(random.below(700));
     return { hit: jobs > 0, note: `woken after "${sign}"` };
   } finally {
@@ -59,7 +59,7 @@ export const rollingRestart: Nemesis = async (world, random) => {
   let busy = 0;
   for (const replica of [...fleet.running]) {
     await fleet.someBusy(random);
-    if (liveJobs(replica) > 0) busy++;
+    if (fleet.liveJobs(replica) > 0) busy++;
     const [next] = await Promise.all([fleet.start(), fleet.stop(replica)]);
     await fleet.joined(next);
   }
@@ -91,7 +91,7 @@ export async function takenOver(
   world: World,
   victim: Replica,
   from: ReadonlyMap<Replica, number>,
-  shards: ReadonlySet<number>,
+  shards: ReadonlySet<ShardName>,
   sign: 'owns the shard' | 'joined the group' = 'owns the shard',
 ): Promise<Replica> {
   const others = world.fleet.running.filter((replica) => replica !== victim);
@@ -104,8 +104,7 @@ export async function takenOver(
       deadline,
       Promise.any(
         others.map(async (replica) => {
-          const where = ({ shard, shards: list }: { readonly shard?: unknown; readonly shards?: unknown }) =>
-            [shard, list].flat().some((one) => shards.has(Number(one)));
+          const where = (line: LogLine) => shardsIn(line).some((one) => shards.has(one));
           await replica.logged(sign, { from: from.get(replica) ?? 0, where });
           return replica;
         }),

@@ -3,8 +3,8 @@ import { writeSync } from 'node:fs';
 import { request } from 'node:http';
 import type { EngineParts } from '../../../src/app/run.ts';
 import type { GroupListener, ShardGroup, ShardProducer, SourceReader, Transaction } from '../../../src/core/ports/kafka.ts';
-import type { CreatedJob, EncodedBody, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
-import { withFiles } from '../engine/changed.ts';
+import type { CreatedJob, EncodedBody, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
+import { CONTENT_TYPES } from '../../../src/service/contract.ts';
 import { watchRequests } from './kafka-requests.ts';
 import type { CrashPoint, LastWords, TransactionName } from './points.ts';
 
@@ -57,7 +57,7 @@ export function dyingAt(point: CrashPoint, nth: number): (engine: EngineParts) =
         group: dyingGroup(ports.group, transactions, fate),
         producers: { open: (shard) => transactions.wrap(ports.producers.open(shard)) },
         reader: dyingReader(ports.reader, fate),
-        kind: dyingKind(withFiles(ports.kind), fate),
+        kind: dyingKind(ports.kind, fate),
       },
       options: { ...options, chunk: { ...options.chunk, maxRows: CHUNK_ROWS } },
     };
@@ -167,9 +167,8 @@ function dyingReader(inner: SourceReader, fate: Fate): SourceReader {
   };
 }
 
-function dyingKind(inner: ResultFileKind, fate: Fate): ResultFileKind {
-  return {
-    ...inner,
+function dyingKind(inner: PipelineKind, fate: Fate): PipelineKind {
+  const steps: Pick<PipelineKind, 'create' | 'upload'> = {
     async create(type, signal) {
       const created = await inner.create(type, signal);
       fate.reached('create:after');
@@ -177,12 +176,17 @@ function dyingKind(inner: ResultFileKind, fate: Fate): ResultFileKind {
     },
     async upload(job, body, signal) {
       if (fate.isNow('upload:mid')) {
-        await uploadHalf(job, body);
+        await uploadHalf(job, body, inner.name === 'import' ? CONTENT_TYPES.jsonl : CONTENT_TYPES.csv);
         fate.die();
       }
       await inner.upload(job, body, signal);
       fate.reached('upload:after');
     },
+  };
+  if (!('results' in inner)) return { ...inner, ...steps };
+  return {
+    ...inner,
+    ...steps,
     async *results(status, job, signal) {
       let rows = 0;
       for await (const slice of inner.results(status, job, signal)) {
@@ -195,10 +199,10 @@ function dyingKind(inner: ResultFileKind, fate: Fate): ResultFileKind {
 }
 
 /** As the client uploads, but it stops half-way: the client itself hands the whole body to the system at once. */
-async function uploadHalf({ uploadUrl }: CreatedJob, { body }: EncodedBody): Promise<void> {
+async function uploadHalf({ uploadUrl }: CreatedJob, { body }: EncodedBody, contentType: string): Promise<void> {
   const put = request(uploadUrl, {
     method: 'PUT',
-    headers: { 'content-type': 'text/csv', 'content-length': String(body.length) },
+    headers: { 'content-type': contentType, 'content-length': String(body.length) },
   });
   await new Promise<void>((resolve, reject) => {
     put.once('error', reject);

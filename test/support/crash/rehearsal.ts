@@ -1,12 +1,16 @@
 /** Carries out one visit: victims die, a successor takes over, and everything that can be seen from outside is collected. */
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import { RETURNED_HEADERS } from '../../chaos/hostile-parts.ts';
 import { liveJobKeys } from '../../chaos/judge.ts';
+import type { Produced } from '../../chaos/judge-records.ts';
+import { Witness } from '../../chaos/witness.ts';
 import { eventually } from '../eventually.ts';
 import { type TestKafka, uniqueName } from '../kafka.ts';
 import { createStack, type LogLine, parseLogLine, type Replica, type SandboxProcess, type Stack } from '../stack.ts';
 import { groupPositions, sandboxBatches, sandboxFaults } from '../stack-control.ts';
 import { TerminalRecords } from '../terminal-records.ts';
 import type { ReadRecord } from '../topic-reader.ts';
+import { importsSubmitted, writeOthers } from './other-events.ts';
 import { CRASH_NTH, CRASH_POINT, type CrashPoint, type LastWords } from './points.ts';
 import { SITUATIONS, type Situation, type Submitted, type Visit } from './visits.ts';
 
@@ -27,6 +31,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Its part of the sandbox's script. The first entry does nothing but count PUTs. */
 export function faultsOf({ visit, type }: Rehearsal): FaultInput[] {
+  if (visit.kind !== 'review') return [{ operation: 'upload_import', action: 'latency', delay: '0ms', times: 'always' }];
   const { faults = [] }: Situation = SITUATIONS[visit.situation];
   const count: FaultInput = { operation: 'upload', action: 'latency', delay: '0ms', times: 'always' };
   return [count, ...faults].map((fault) => ({ ...fault, match: { type } }));
@@ -55,7 +60,10 @@ export interface Stage {
 }
 
 export interface Findings {
+  /** Of a review. */
   readonly events: readonly SourceEvent[];
+  /** What is wrong with another kind's records. */
+  readonly complaints: readonly string[];
   readonly deaths: readonly Death[];
   readonly terminal: TerminalRecords;
   readonly submitted: Submitted;
@@ -71,16 +79,22 @@ export async function rehearse(
 ): Promise<Findings> {
   const env = { NODE_COMPILE_CACHE: compileCache };
   const situation: Situation = SITUATIONS[visit.situation];
+  const { kind } = visit;
   const stack = await createStack(kafka, directory, sandbox, {
     partitions: PARTITIONS,
     decisionPartitions: 1,
-    pipeline: pipelineOf(situation),
+    pipeline: { ...pipelineOf(situation), kind },
     // One batch at a time is on its way, so that a crash meets exactly one.
     config: { service: { concurrency: { transfers: 1 } }, log: { level: 'debug' } },
   });
   const events: SourceEvent[] = [];
+  const others: Produced[] = [];
   const write = async (count: number, extra = { poison: 0, empty: 0 }) => {
-    for (const event of await writeEvents(kafka, stack, type, count, extra)) events.push(event);
+    if (kind === 'review') events.push(...(await writeEvents(kafka, stack, type, count, extra)));
+    else {
+      const amount = { partitions: PARTITIONS, count, poison: extra.poison, from: others.length };
+      others.push(...(await writeOthers(kafka, stack, kind, amount)));
+    }
   };
   const deaths: Death[] = [];
   try {
@@ -102,7 +116,7 @@ export async function rehearse(
     }
     await write(situation.events[1]);
     const terminal = new TerminalRecords(kafka, stack);
-    await terminal.untilCount(events.length, DEADLINE_MS);
+    await terminal.untilCount(events.length + others.length, DEADLINE_MS);
     await journalEmpty(kafka, stack);
     const atEnd = async () => (await groupPositions(kafka, stack)).every(({ committed, end }) => committed === end);
     await eventually('the group has committed its source to the end', atEnd, { deadlineMs: DEADLINE_MS, everyMs: 50 });
@@ -110,7 +124,11 @@ export async function rehearse(
     await end(stack);
     // Nobody is left who could write: this is the last look.
     await terminal.refresh();
-    return { events, deaths, terminal, submitted: await submittedOf(stack, type), recoveryMs };
+    const [pipeline] = stack.pipelines;
+    const witness = kind === 'review' || pipeline === undefined ? undefined : new Witness(kafka, pipeline, others);
+    const complaints = (await witness?.complaints(stack.sandboxUrl)) ?? [];
+    const submitted = kind === 'review' ? await submittedOf(stack, type) : await importsSubmitted(stack);
+    return { events, complaints, deaths, terminal, submitted, recoveryMs };
   } finally {
     await end(stack);
   }
@@ -120,6 +138,7 @@ function pipelineOf({ maxRows, replica }: Situation): Record<string, unknown> {
   return {
     name: uniqueName('visit'),
     source: { nullValues: 'skip' },
+    output: { headers: [...RETURNED_HEADERS] },
     batch: { maxRows, maxAge: '10m' },
     journal: { partitions: replica === undefined ? 1 : PARTITIONS },
     review: { poll: { initial: '50ms', max: '300ms' }, uploadGrace: '1s' },

@@ -1,10 +1,11 @@
 /** Which points are visited, in which situation, and what the service must have got in the end. */
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { Kind } from '../../chaos/pipelines.ts';
 import type { CrashPoint } from './points.ts';
 
 /** What the service gets of one visit's records. */
 export interface Submitted {
-  /** POSTs. */
+  /** POSTs: of batches, or imports. */
   readonly batches: number;
   /** PUTs, cut ones included. */
   readonly puts: number;
@@ -75,6 +76,8 @@ export const SITUATIONS = {
 } as const satisfies Readonly<Record<string, Situation>>;
 
 export interface Visit {
+  /** Of the pipeline. */
+  readonly kind: Kind;
   readonly situation: keyof typeof SITUATIONS;
   /** Where the victims die, one after the other, and the how manieth time they come there. */
   readonly deaths: readonly (readonly [point: CrashPoint, nth: number])[];
@@ -89,8 +92,16 @@ const EMPTY_BATCH: Submitted = { ...NOTHING, batches: 1 };
 const CUT_PUT: Submitted = { ...EMPTY_BATCH, puts: 1 };
 
 const visit = (situation: Visit['situation'], again: Submitted, ...deaths: Visit['deaths']): Visit => ({
+  kind: 'review',
   situation,
   deaths,
+  again,
+});
+/** One batch; its victims die one after the other, each a little further on the way. */
+const visitOther = (kind: Kind, again: Submitted, ...points: readonly CrashPoint[]): Visit => ({
+  kind,
+  situation: 'one batch',
+  deaths: points.map((point) => [point, 1] as const),
   again,
 });
 /** Leaves live jobs, and six records that nobody has claimed. */
@@ -146,10 +157,27 @@ export const VISITS: readonly Visit[] = [
   visit('a replica beside', NOTHING, ['settle:after', 1]),
   visit('a replica at work', NOTHING, ['claim:begun', 1]),
   visit('a replica at work', NOTHING, ['replay:after-fence', 1]),
+
+  visitOther('import', { ...NOTHING, batches: 3, puts: 1 }, 'create:after', 'job:committing', 'upload:mid'),
+  visitOther('import', NOTHING, 'upload:after', 'read:mid', 'settle:after', 'end:committing'),
+  visitOther('lookup', NOTHING, 'job:committing', 'read:mid', 'settle:after', 'end:committing'),
 ];
 
+/** What the service gets of a visit. */
+export function submittedBy({ kind, situation, again }: Visit): Submitted {
+  // Lookups submit nothing.
+  if (kind === 'lookup') return again;
+  const { batches, puts, uploads, rows }: Submitted = SITUATIONS[situation].submitted;
+  return {
+    batches: batches + again.batches,
+    puts: puts + again.puts,
+    uploads: uploads + again.uploads,
+    rows: rows + again.rows,
+  };
+}
+
 /** What a visit is called, in tests and in docs/crash-points.md. */
-export function nameOf({ situation, deaths }: Visit): string {
+export function nameOf({ kind, situation, deaths }: Visit): string {
   const points = deaths.map(([point, nth]) => (nth === 1 ? point : `${point} (${nth})`));
-  return `${situation}: ${points.join(', ')}`;
+  return `${kind === 'review' ? situation : `${situation}, ${kind}`}: ${points.join(', ')}`;
 }

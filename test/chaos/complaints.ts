@@ -1,0 +1,21 @@
+/** What is wrong, gathered by kind. */
+
+/** How many complaints of one kind are spelled out. */
+const SHOWN = 3;
+
+export class Complaints {
+  readonly #byKind = new Map<string, string[]>();
+
+  add(kind: string, where: string): void {
+    const all = this.#byKind.get(kind) ?? [];
+    all.push(where);
+    this.#byKind.set(kind, all);
+  }
+
+  list(): string[] {
+    return [...this.#byKind].map(([kind, all]) => {
+      const more = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : '';
+      return `${all.slice(0, SHOWN).join(', ')}${more}: ${kind}`;
+    });
+  }
+}
