@@ -1,4 +1,5 @@
 /** What no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+import { kindChecks } from './kind-checks.ts';
 import { derivedNames, type Names } from './options/pipeline.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';
@@ -26,6 +27,7 @@ export function crossChecks(config: Draft): Finding[] {
     ...pipelines.flatMap((pipeline, index) => [
       ...limitChecks(config, pipeline, ['pipelines', index]),
       ...topicChecks(names[index], ['pipelines', index]),
+      ...kindChecks(pipeline, ['pipelines', index]),
     ]),
     ...sharingChecks(names),
   ];

@@ -3,6 +3,9 @@ import { bytes, choice, duration, flag, integer, integerOrAuto, text, texts } fr
 import { derivedTopic } from './names.ts';
 import { sourceOptions } from './source.ts';
 
+const PIPELINE_KINDS = ['review', 'import', 'lookup'] as const;
+export type PipelineKindName = (typeof PIPELINE_KINDS)[number];
+
 /** `pipelines[]`. */
 export function pipelineOptions() {
   const options = group('One way from a source topic to an output topic.', {
@@ -12,8 +15,8 @@ export function pipelineOptions() {
       check: (name) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) ? undefined : ''),
     }),
     kind: choice({
-      help: 'What is done: review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup takes ids of decisions and publishes the decisions.',
-      of: ['review', 'import', 'lookup'],
+      help: 'What is done: review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup takes ids of decisions and publishes the decisions. Options of another kind must not be set.',
+      of: PIPELINE_KINDS,
       fallback: 'review',
     }),
     source: sourceOptions(),

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parse, problemsOf } from './problems-of.ts';
+
+const KINDS = ['review', 'import', 'lookup'] as const;
+/** An option in its group, a value of its own, and the kinds that look at it. */
+const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]])[] = [
+  ['source.types', 'source: {topic: events, types: [post]}', ['review', 'import']],
+  ['source.mapping.content', 'source: {topic: events, mapping: {content: body}}', ['review']],
+  ['source.mapping.type', 'source: {topic: events, mapping: {type: {constant: post}}}', ['review', 'import']],
+  ['source.mapping.data', 'source: {topic: events, mapping: {data: row}}', ['import']],
+  ['source.mapping.decisionId', 'source: {topic: events, mapping: {decisionId: {field: id}}}', ['lookup']],
+  ['source.mapping.metadata', 'source: {topic: events, mapping: {metadata: about}}', ['review']],
+  ['source.mapping.expectedResult', 'source: {topic: events, mapping: {expectedResult: wanted}}', ['review']],
+  ['batch.referenceColumn', 'source: {topic: events}, batch: {referenceColumn: ref}', ['review']],
+  ['output.includeContent', 'source: {topic: events}, output: {includeContent: true}', ['review']],
+];
+
+const withPipeline = (kind: string, rest: string) => `
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+pipelines: [{name: posts, kind: ${kind}, ${rest}}]
+`;
+
+describe('options of one kind of pipeline', () => {
+  it('have defaults that are right for every kind', () => {
+    for (const kind of KINDS) assert.equal(parse(withPipeline(kind, 'source: {topic: events}')).pipelines[0]?.kind, kind);
+  });
+
+  for (const [option, rest, kinds] of OWN) {
+    it(`such as ${option} are refused for another kind`, () => {
+      for (const kind of KINDS) {
+        const text = withPipeline(kind, rest);
+        if (kinds.includes(kind)) assert.equal(parse(text).pipelines.length, 1);
+        else
+          assert.deepEqual(problemsOf(text), [
+            `pipelines[0].${option}: is an option of kind ${kinds.join(' and ')}; this pipeline is of kind ${kind}`,
+          ]);
+      }
+    });
+  }
+
+  it('are not spoken of when the kind is not known', () => {
+    const problems = problemsOf(withPipeline('lookups', 'source: {topic: events, mapping: {content: body}}'));
+    assert.deepEqual(
+      problems.map((problem) => problem.split(':')[0]),
+      ['pipelines[0].kind'],
+    );
+  });
+});
