@@ -15,6 +15,13 @@ export function printableLines(text: string): string {
   return text.replace(UNPRINTABLE, (one) => (one === '\n' ? one : escaped(one)));
 }
 
+/** A JSON document that does nothing at a terminal, and means the same: what stands in its texts is escaped. */
+export function printableJson(json: string): string {
+  return json.replace(UNPRINTABLE, (character) =>
+    Array.from({ length: character.length }, (_, unit) => escaped(character.charAt(unit))).join(''),
+  );
+}
+
 function escaped(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;

@@ -15,7 +15,7 @@ import { fetchFile, fetchRows } from './fetch-results.ts';
 import { follow } from './follow.ts';
 import { Interrupted, runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
-import { batchJson, batchState, batchText, codeOf, outcomeOfBatch } from './views.ts';
+import { batchJson, batchState, batchText, codeOf, jsonOf, outcomeOfBatch } from './views.ts';
 import { mustWait, type WaitFlags } from './wait-options.ts';
 
 export interface GetFlags extends ConnectionFlags, WaitFlags {
@@ -57,7 +57,7 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
       look: (batchId) => commandLine(io, ['batch', 'get', batchId], flags),
     });
     if (wait !== true) {
-      io.out(json === true ? `${JSON.stringify({ batchId: id })}\n` : `${printable(id)}\n`);
+      io.out(json === true ? jsonOf({ batchId: id }) : `${printable(id)}\n`);
       session.progress.note(`follow it with: ${getCommandLine(io, id, flags)}`);
       return EXIT.ok;
     }
@@ -116,7 +116,7 @@ function finished(session: Session, id: string, { timeout }: WaitFlags, command:
 }
 
 function tell(io: Io, batch: Batch, json: true | undefined): number {
-  io.out(json === true ? `${JSON.stringify(batchJson(batch))}\n` : batchText(batch));
+  io.out(json === true ? batchJson(batch) : batchText(batch));
   return codeOf(outcomeOfBatch(batch));
 }
 

@@ -18,7 +18,7 @@ export async function getDecision(io: Io, finish: Finish, id: string, flags: Dec
   await runSession(io, finish, flags, async (session) => {
     const { client, signal } = session;
     const decision = flags.wait === true ? await made(session, id, flags) : await client.decisions.get(id, { signal });
-    io.out(flags.json === true ? `${decisionJson(decision)}\n` : decisionText(decision));
+    io.out(flags.json === true ? decisionJson(decision) : decisionText(decision));
     return codeOf(outcomeOfDecision(decision));
   });
 }

@@ -9,7 +9,7 @@ import { commandLine } from './continue.ts';
 import { follow } from './follow.ts';
 import { runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
-import { codeOf, importJson, importText, outcomeOfImport } from './views.ts';
+import { codeOf, importJson, importText, jsonOf, outcomeOfImport } from './views.ts';
 import { mustWait, type WaitFlags } from './wait-options.ts';
 
 export interface ImportFlags extends ConnectionFlags, WaitFlags {
@@ -34,7 +34,7 @@ export async function submitImport(io: Io, finish: Finish, path: string, flags: 
       look: (importId) => commandLine(io, ['import', 'get', importId], flags),
     });
     if (flags.wait === true) return tell(io, await finished(session, id, flags, true), flags.json);
-    io.out(flags.json === true ? `${JSON.stringify({ importId: id })}\n` : `${printable(id)}\n`);
+    io.out(flags.json === true ? jsonOf({ importId: id }) : `${printable(id)}\n`);
     session.progress.note(`follow it with: ${getCommandLine(io, id, flags)}`);
     return EXIT.ok;
   });
@@ -60,6 +60,6 @@ function finished(session: Session, id: string, flags: ImportFlags, sent: boolea
 }
 
 function tell(io: Io, one: Import, json: true | undefined): number {
-  io.out(json === true ? `${JSON.stringify(importJson(one))}\n` : importText(one));
+  io.out(json === true ? importJson(one) : importText(one));
   return codeOf(outcomeOfImport(one));
 }

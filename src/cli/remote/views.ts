@@ -1,7 +1,7 @@
 /** How batches, imports and decisions stand: for people, for machines, and as exit codes. */
 import type { Batch, Decision, Import } from '../../client/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
+import { printable, printableJson } from '../printable.ts';
 import { counted, table } from '../table.ts';
 
 export type Outcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
@@ -41,21 +41,24 @@ export function batchState({ rawStatus, counts }: Batch): string {
 
 const count = (rows: number) => rows.toLocaleString('en-US');
 
+/** A line of JSON. */
+export const jsonOf = (value: object) => `${printableJson(JSON.stringify(value))}\n`;
+
 /** Without the presigned address, which is as good as a key. */
-export function batchJson(batch: Batch): object {
+export function batchJson(batch: Batch): string {
   const { batchId, type, rawStatus, status, counts } = batch;
-  return { batchId, type: type ?? null, status: status ?? rawStatus, counts, outcome: outcomeOfBatch(batch) };
+  return jsonOf({ batchId, type: type ?? null, status: status ?? rawStatus, counts, outcome: outcomeOfBatch(batch) });
 }
 
-export function importJson(one: Import): object {
-  return { importId: one.importId, status: one.status ?? one.rawStatus, outcome: outcomeOfImport(one) };
+export function importJson(one: Import): string {
+  return jsonOf({ importId: one.importId, status: one.status ?? one.rawStatus, outcome: outcomeOfImport(one) });
 }
 
 export function decisionJson(decision: Decision): string {
   const { decisionId, status, rawStatus, result, labels, metadataJson } = decision;
   const known = { decisionId, status: status ?? rawStatus, result, labels, outcome: outcomeOfDecision(decision) };
   // Its numbers keep all of their digits.
-  return `${JSON.stringify(known).slice(0, -1)},"metadata":${metadataJson}}`;
+  return `${printableJson(`${JSON.stringify(known).slice(0, -1)},"metadata":${metadataJson}}`)}\n`;
 }
 
 export function batchText(batch: Batch): string {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { coordinate, letterReasons, pointInTime, wholeNumber } from '../../../src/cli/inspect-command.ts';
-import { printable, printableLines } from '../../../src/cli/printable.ts';
+import { printable, printableJson, printableLines } from '../../../src/cli/printable.ts';
 import { ago, counted, instant, table } from '../../../src/cli/table.ts';
 
 test('a table aligns texts to the left and numbers to the right, and cuts nothing', () => {
@@ -81,6 +81,9 @@ test('what other people wrote does nothing at a terminal', () => {
     printable(hostile),
     String.raw`a\u001b[2Jb\u009bc\u000dd\u000ae\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀`.replaceAll('\\\\', '\\'),
   );
+  const json = printableJson(JSON.stringify({ hostile }));
+  assert.match(json, /^[ -~é漢😀]+$/u);
+  assert.deepEqual(JSON.parse(json), { hostile });
   assert.equal(printableLines('one\ntwo\u0007\n'), 'one\ntwo\\u0007\n');
   assert.equal(printable('😀'.repeat(201)), `${'😀'.repeat(200)}…`);
   assert.equal(printable('x'.repeat(200)), 'x'.repeat(200));
