@@ -34,6 +34,8 @@ export function parseYaml(text: string): ParsedDocument {
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
+      if (holdsItself(value))
+        problems.push({ message: 'not valid YAML: an alias within what it stands for', line: 1, column: 1 });
     } catch {
       problems.push({ message: 'not valid YAML: an alias that is unknown, or too many of them', line: 1, column: 1 });
     }
@@ -46,6 +48,12 @@ export function parseYaml(text: string): ParsedDocument {
       return offset === undefined ? undefined : position(offset);
     },
   };
+}
+
+/** Whether something is inside itself. Whoever walks through it would never end. */
+function holdsItself(value: unknown, around: readonly object[] = []): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return around.includes(value) || Object.values(value).some((entry) => holdsItself(entry, [...around, value]));
 }
 
 /** The parser's own words, up to where they begin to quote the text. */

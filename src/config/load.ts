@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crossChecks } from './cross-checks.ts';
 import { parseYaml } from './document.ts';
@@ -7,9 +6,8 @@ import { findingsOf } from './findings.ts';
 import { type Environment, type Interpolated, interpolate } from './interpolate.ts';
 import { ConfigError, type Finding, toProblems } from './problem.ts';
 import { secretReader } from './read-secret.ts';
+import { readText } from './read-text.ts';
 import { type Config, configSchema } from './schema.ts';
-
-const MAX_FILE_BYTES = 1024 * 1024;
 
 export interface LoadOptions {
   /** The service is not asked for anything: its key need not be there, and is not read. */
@@ -60,23 +58,4 @@ function keyLeftOut(read: Interpolated): Interpolated {
     value: { ...(read.value as object), service: { ...service, apiKey: 'not read' } },
     problems: read.problems.filter(({ path: [first, second] }) => first !== 'service' || second !== 'apiKey'),
   };
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; a configuration has at most ${MAX_FILE_BYTES}`);
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT'
-        ? 'there is no such file'
-        : code === 'EISDIR'
-          ? 'it is a directory'
-          : code === 'EACCES'
-            ? 'this user may not read it'
-            : message;
-    throw new ConfigError(path, [{ path: '(file)', message: `cannot be read: ${why}` }]);
-  }
 }

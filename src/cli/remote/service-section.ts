@@ -1,5 +1,4 @@
 /** The section `service` of a configuration file, for commands that need nothing else of it. */
-import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseYaml } from '../../config/document.ts';
 import { findingsOf } from '../../config/findings.ts';
@@ -8,6 +7,7 @@ import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 import { ConfigError, type Finding, toProblems } from '../../config/problem.ts';
 import { secretReader } from '../../config/read-secret.ts';
+import { readText } from '../../config/read-text.ts';
 import type { Config } from '../../config/schema.ts';
 
 /** What is written where it does not matter. */
@@ -23,7 +23,7 @@ export async function readServiceSection(
   env: Environment,
   instead: { readonly baseUrl: boolean; readonly apiKey: boolean },
 ): Promise<Config['service']> {
-  const document = parseYaml(await textOf(file));
+  const document = parseYaml(await readText(file));
   if (document.problems.length > 0)
     throw new ConfigError(
       file,
@@ -51,14 +51,4 @@ function withoutUnread(section: unknown, { baseUrl, apiKey }: { readonly baseUrl
     ...(baseUrl ? { baseUrl: 'http://not-read' } : {}),
     ...(apiKey ? { apiKey: NOT_READ } : {}),
   };
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : message;
-    throw new ConfigError(file, [{ path: '(file)', message: `cannot be read: ${why}` }]);
-  }
 }

@@ -228,6 +228,7 @@ htpp: {}
     ['a tab', '\thunter2: 1', /Tabs are not allowed/],
     ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
     ['an unknown alias', 'a: *hunter2', /alias/],
+    ['an alias within itself', 'service: &s {apiKey: hunter2, retry: [{cap: *s}]}', /an alias within what it stands for/],
     [
       'an alias bomb',
       `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(10)}]\nc: &c [${'*b,'.repeat(10)}]\nd: [${'*c,'.repeat(10)}]`,
@@ -315,7 +316,8 @@ describe('configuration files', () => {
       for (const [path, pattern] of [
         [join(directory, 'none.yaml'), /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/],
         [directory, /cannot be read: it is a directory/],
-        [big, /it has 1048577 bytes; a configuration has at most 1048576/],
+        [big, /a configuration has at most 1048576 bytes, and it has more/],
+        ['/dev/zero', /a configuration has at most 1048576 bytes, and it has more/],
       ] as const) {
         await assert.rejects(loadConfig(path, {}), (error) => error instanceof ConfigError && pattern.test(error.message));
       }
