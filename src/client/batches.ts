@@ -6,7 +6,7 @@ import { CONTENT_TYPES } from '../service/contract.ts';
 import { NoResultsError, publicError, withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import { type ResultRow, type ResultsOptions, resumedRows } from './results.ts';
-import { type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
 import { type WaitOptions, waitUntil } from './wait.ts';
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
@@ -30,16 +30,14 @@ export class Batches {
 
   /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
   async upload(batch: Pick<CreatedBatch, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
-    const { onProgress, extraHeaders = {} } = options;
-    const body = await uploadBodyOf(source, onProgress);
-    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options, this.#closed), extraHeaders };
-    await withPublicErrors(this.#service.upload(batch.uploadUrl, body, request));
+    await this.#send(batch.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
   }
 
-  /** `create` and `upload`. @returns the batch's id. */
+  /** `create` and `upload`; nothing is created for a source that cannot be read. @returns the batch's id. */
   async submit(type: string, source: UploadSource, options: UploadOptions = {}): Promise<string> {
+    const body = await uploadBodyOf(source, options.onProgress);
     const batch = await this.create(type, options);
-    await this.upload(batch, source, options);
+    await this.#send(batch.uploadUrl, body, options);
     return batch.batchId;
   }
 
@@ -95,5 +93,11 @@ export class Batches {
     const { downloadUrl } = batch;
     if (downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
     return { ...batch, downloadUrl };
+  }
+
+  async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
+    const { extraHeaders = {} } = options;
+    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options, this.#closed), extraHeaders };
+    await withPublicErrors(this.#service.upload(uploadUrl, body, request));
   }
 }

@@ -5,7 +5,7 @@ import { CONTENT_TYPES } from '../service/contract.ts';
 import type { CreatedImport, ImportView } from '../service/imports.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
-import { type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
 import { type WaitOptions, waitUntil } from './wait.ts';
 
 export class Imports {
@@ -27,16 +27,14 @@ export class Imports {
 
   /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
   async upload(created: Pick<CreatedImport, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
-    const { onProgress, extraHeaders = {} } = options;
-    const body = await uploadBodyOf(source, onProgress);
-    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options, this.#closed), extraHeaders };
-    await withPublicErrors(this.#service.upload(created.uploadUrl, body, request));
+    await this.#send(created.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
   }
 
-  /** `create` and `upload`. @returns the import's id. */
+  /** `create` and `upload`; nothing is created for a source that cannot be read. @returns the import's id. */
   async submit(source: UploadSource, options: UploadOptions = {}): Promise<string> {
+    const body = await uploadBodyOf(source, options.onProgress);
     const created = await this.create(options);
-    await this.upload(created, source, options);
+    await this.#send(created.uploadUrl, body, options);
     return created.importId;
   }
 
@@ -54,5 +52,11 @@ export class Imports {
       (signal) => this.get(importId, { signal }),
       ({ status }) => status === 'COMPLETE' || status === 'FAILED',
     );
+  }
+
+  async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
+    const { extraHeaders = {} } = options;
+    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options, this.#closed), extraHeaders };
+    await withPublicErrors(this.#service.upload(uploadUrl, body, request));
   }
 }

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { StreamBody, UploadBody } from '../service/upload-body.ts';
 import type { CallOptions } from './options.ts';
 
-export type { StreamBody };
+export type { StreamBody, UploadBody };
 
 /** Files and streams are read as they are sent, and begun anew when the upload is tried again. */
 export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
@@ -19,7 +19,7 @@ export interface UploadOptions extends CallOptions {
 /** Bytes between two reports of progress, for a source that is in memory. */
 const SLICE_BYTES = 256 * 1024;
 
-/** @throws the system's error when a file cannot be read, TypeError when it is no file. */
+/** @throws the system's error when a file cannot be read, TypeError when it is no file, or no source at all. */
 export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptions['onProgress']): Promise<UploadBody> {
   const body = await plainBody(source);
   if (onProgress === undefined) return body;
@@ -30,8 +30,12 @@ export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptio
 
 async function plainBody(source: UploadSource): Promise<UploadBody> {
   if (source instanceof Uint8Array) return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  if (!('path' in source)) return source;
-  const { path } = source;
+  // In JavaScript it may be anything, and the language's own complaint would quote it.
+  const given: Partial<StreamBody & { path: string }> = typeof source === 'object' && source !== null ? source : {};
+  if (typeof given.open === 'function' && typeof given.length === 'number') return source as StreamBody;
+  const { path } = given;
+  if (typeof path !== 'string')
+    throw new TypeError('what is uploaded must be a Uint8Array, { path } of a file, or { length, open }');
   const file = await stat(path);
   if (!file.isFile()) throw new TypeError('the path of an upload must be that of a regular file');
   return { length: file.size, open: () => createReadStream(path) };

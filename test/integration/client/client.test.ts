@@ -13,6 +13,7 @@ import {
   TooLargeError,
   UnauthorizedError,
   UnavailableError,
+  type UploadSource,
   WaitTimeoutError,
 } from '../../../src/client/index.ts';
 import { systemClock } from '../../../src/service/system-clock.ts';
@@ -128,6 +129,27 @@ test('bytes in memory are uploaded as they are, a view of a larger buffer too', 
   });
   assert.equal(server.seen[0]?.body.toString(), 'Content\r\na\r\n');
   assert.deepEqual([server.seen[1]?.body.length, sent], [600_000, [0, 262_144, 524_288, 600_000]]);
+});
+
+test('nothing is created for what cannot be uploaded, and no message holds it', async (t) => {
+  const { client, server } = await scripted(t, (response) => response.end());
+  const wrong: readonly unknown[] = [
+    'Content\nhunter2\n',
+    undefined,
+    null,
+    7,
+    new Blob(['hunter2']),
+    new ArrayBuffer(8),
+    {},
+    { path: 7 },
+  ];
+  for (const source of wrong as UploadSource[]) {
+    for (const submit of [() => client.batches.submit('post', source), () => client.imports.submit(source)])
+      await assert.rejects(submit(), (error) => error instanceof TypeError && /^what is uploaded must be/.test(error.message));
+  }
+  await assert.rejects(client.batches.submit('post', { path: '/none/such' }), { code: 'ENOENT' });
+  await assert.rejects(client.imports.submit({ path: tmpdir() }), TypeError);
+  assert.equal(server.seen.length, 0);
 });
 
 test('the client can be used with `await using`, and is closed then', async (t) => {
