@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
 import { playAll } from '../support/engine/simulation/pool.ts';
 
-const HISTORIES = 4_000;
+/** About two minutes of processor time. */
+const HISTORIES = 5_500;
 /** Apart from the seeds of the property tests. */
 const FROM = 100_001;
 
