@@ -13,6 +13,7 @@ import { View } from './view.ts';
 const MORE_PARTITIONS = 3;
 /** Of all records, when there are pipelines of all kinds: reviews are most of the work. */
 const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
+const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
 
 export interface RunParts {
   readonly kind: Kind;
@@ -43,6 +44,7 @@ export class PipelineRun {
       events,
       partitions: partitionsOf(kind),
       rate,
+      periodMs: PERIODS_MS[kind],
       isFull,
       // Decisions must be there before anybody asks for them.
       ...(events instanceof LookupEvents ? { prepare: () => sandbox.makeDecisions(events.toMake()) } : {}),

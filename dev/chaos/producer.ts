@@ -4,8 +4,6 @@ import type { ChaosEvent, EventSource } from '../../test/chaos/events.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { TopicWriter } from '../../test/support/topic-writer.ts';
 
-/** Between two writes, ms. */
-const PERIOD_MS = 250;
 /** One write in so many comes with transactions beside it. */
 const TRANSACTIONS_EVERY = 8;
 /** A transaction whose end got lost is the broker's to abort, and holds read_committed readers back until then. */
@@ -25,8 +23,9 @@ export interface ProducerOptions {
   readonly random: SeededRandom;
   readonly events: EventSource;
   readonly partitions: number;
-  /** Records a second. */
+  /** Records a second, and ms between two writes: each goes to all partitions, and some to transactions beside. */
   readonly rate: number;
+  readonly periodMs: number;
   /** Asked before each write: while so much is due, nothing is added, so that a slow machine is not a backlog. */
   readonly isFull: () => boolean;
   /** Must be through before events that were just made are written; if it rejects they never are. */
@@ -69,8 +68,8 @@ export class Producer {
   }
 
   async #run(): Promise<void> {
-    const { rate, random, isFull } = this.#options;
-    const count = Math.max(1, Math.round((rate * PERIOD_MS) / 1_000));
+    const { rate, periodMs, random, isFull } = this.#options;
+    const count = Math.max(1, Math.round((rate * periodMs) / 1_000));
     for (let write = 1; !this.#over.signal.aborted; write++) {
       const startedMs = performance.now();
       if (!isFull())
@@ -78,7 +77,7 @@ export class Producer {
           this.#write(1 + random.below(2 * count - 1)),
           write % TRANSACTIONS_EVERY === 0 ? this.#transactions() : undefined,
         ]);
-      const restMs = Math.max(0, startedMs + PERIOD_MS - performance.now());
+      const restMs = Math.max(0, startedMs + periodMs - performance.now());
       await sleep(restMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }
   }
