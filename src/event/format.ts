@@ -1,0 +1,29 @@
+/** How the value of a source record is written: JSON, Avro, a CloudEvent, … Implemented in src/formats. */
+import type { Poison, SourceRecord } from '../core/record.ts';
+
+/** The value of a source record, understood: what a mapping looks things up in. */
+export interface ContentEvent {
+  /** As JSON.parse would give it: an object. Integers and decimals beyond a double may have lost digits here. */
+  readonly document: object;
+  /**
+   * The same, but a number that a double would change is kept as its source text (core/exact-json). undefined when the value
+   * is nested too deeply for that. Asked for only when what a mapping found has numbers.
+   */
+  exact(): object | undefined;
+}
+
+export type ReadEvent =
+  | { readonly event: ContentEvent; readonly poison?: never }
+  | { readonly event?: never; readonly poison: Poison };
+
+export interface EventFormat {
+  /** As configuration names it. */
+  readonly name: string;
+  /**
+   * Loads what reading these records needs (their schemas), so that `read` need not wait. undefined: nothing is missing.
+   * While the registry cannot be reached it keeps trying; the promise only rejects with the signal's reason.
+   */
+  prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
+  /** After `prepare`. The record has a value. Never throws; messages never show what the record holds (I6). */
+  read(record: SourceRecord & { readonly value: Buffer }): ReadEvent;
+}
