@@ -16,6 +16,13 @@ export type ReadEvent =
   | { readonly event: ContentEvent; readonly poison?: never }
   | { readonly event?: never; readonly poison: Poison };
 
+/** A record that has a value. */
+export type ValuedRecord = SourceRecord & { readonly value: Buffer };
+
+export function hasValue(record: SourceRecord): record is ValuedRecord {
+  return record.value !== null;
+}
+
 export interface EventFormat {
   /** As configuration names it. */
   readonly name: string;
@@ -24,6 +31,6 @@ export interface EventFormat {
    * While the registry cannot be reached it keeps trying; the promise only rejects with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
-  /** After `prepare`. The record has a value. Never throws; messages never show what the record holds (I6). */
-  read(record: SourceRecord & { readonly value: Buffer }): ReadEvent;
+  /** After `prepare`. Never throws; messages never show what the record holds (I6). */
+  read(record: ValuedRecord): ReadEvent;
 }

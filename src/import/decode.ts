@@ -1,11 +1,15 @@
 /** A source record becomes one line of an import file (service-interface.md 2.5), or a reason why not. */
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { isDeeperThan } from '../event/json-depth.ts';
-import { nameOf, parseObject, poison, withExactNumbers } from '../event/json-event.ts';
+import { exactPart } from '../event/exact-part.ts';
+import { type EventFormat, hasValue } from '../event/format.ts';
+import { jsonFormat, nameOf, poison } from '../event/json-event.ts';
 import { parsePath, valueAt } from '../event/path.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 
 export interface ImportMapping {
+  /** How values are written. Default JSON. */
+  readonly format?: EventFormat;
   /** The type of the record: a path into the event, or the same for all. */
   readonly type: { readonly field: string } | { readonly constant: string };
   /** Path of the data, an object. */
@@ -30,19 +34,20 @@ const ITEM_OVERHEAD_BYTES = 128;
 
 /** Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6). @throws RangeError on a path that cannot work */
 export function createImportDecoder(mapping: ImportMapping): KindSteps['decode'] {
+  const { format = jsonFormat } = mapping;
   const dataPath = parsePath(mapping.data);
   const typePath = 'field' in mapping.type ? parsePath(mapping.type.field) : undefined;
   const constantType = 'constant' in mapping.type ? mapping.type.constant : undefined;
   const allowedTypes = mapping.allowedTypes === undefined ? undefined : new Set(mapping.allowedTypes);
 
   return (record, replay, again) => {
-    const { value } = record;
-    if (value === null) {
+    if (!hasValue(record)) {
       if (mapping.nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
     }
-    const { document, text, poison: unreadable } = parseObject(value);
-    if (document === undefined) return { poison: unreadable };
+    const { event, poison: unreadable } = format.read(record);
+    if (event === undefined) return { poison: unreadable };
+    const { document } = event;
 
     const type = constantType ?? (typePath && valueAt(document, typePath));
     if (typeof type !== 'string' || type === '') {
@@ -59,7 +64,7 @@ export function createImportDecoder(mapping: ImportMapping): KindSteps['decode']
     if (isDeeperThan(data, MAX_DATA_DEPTH)) {
       return poison('no_content', `"${mapping.data}" is nested deeper than ${MAX_DATA_DEPTH} levels`);
     }
-    const exact = withExactNumbers(data, text, dataPath);
+    const exact = exactPart(event, data, (whole) => valueAt(whole, dataPath));
     if (exact === undefined) return poison('no_content', 'the value is nested too deeply to keep the digits of its numbers');
 
     const line = JSON.stringify({ type, data: exact });

@@ -21,6 +21,7 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
   const statusCheck = new StatusCheck(service);
   return {
     name: 'import',
+    prepare: (records, signal) => options.format?.prepare?.(records, signal),
     decode: createImportDecoder(options),
     encode: encodeJsonl,
 

@@ -1,12 +1,15 @@
 /** A source record becomes the id of a decision to look up, or a reason why not. */
 import { isUtf8 } from 'node:buffer';
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
-import { nameOf, parseObject, poison } from '../event/json-event.ts';
+import { type EventFormat, hasValue } from '../event/format.ts';
+import { jsonFormat, nameOf, poison } from '../event/json-event.ts';
 import { parsePath, valueAt } from '../event/path.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 
 export interface LookupMapping {
-  /** Path of the id in a JSON event; undefined: the whole value is the id. */
+  /** How values are written. Default JSON. */
+  readonly format?: EventFormat;
+  /** Path of the id in an event; undefined: the whole value is the id. */
   readonly decisionId: string | undefined;
   /** Names of the headers that travel from the event to what was found. */
   readonly headers: readonly string[];
@@ -23,23 +26,24 @@ const ITEM_OVERHEAD_BYTES = 128;
 const MAX_ID_LENGTH = 1024;
 
 /** Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6). @throws RangeError on a path that cannot work */
-export function createLookupDecoder({ decisionId, headers: names, nullValues }: LookupMapping): KindSteps['decode'] {
+export function createLookupDecoder(mapping: LookupMapping): KindSteps['decode'] {
+  const { decisionId, headers: names, nullValues, format = jsonFormat } = mapping;
   const idPath = decisionId === undefined ? undefined : parsePath(decisionId);
   const what = decisionId === undefined ? 'the value' : `"${decisionId}"`;
   return (record, replay, again) => {
-    const { value, partition, offset, timestampMs, key } = record;
-    if (value === null) {
+    const { partition, offset, timestampMs, key } = record;
+    if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
     }
     let id: unknown;
     if (idPath === undefined) {
-      if (!isUtf8(value)) return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
-      id = value.toString('utf8').trim();
+      if (!isUtf8(record.value)) return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
+      id = record.value.toString('utf8').trim();
     } else {
-      const { document, poison: unreadable } = parseObject(value);
-      if (document === undefined) return { poison: unreadable };
-      id = valueAt(document, idPath);
+      const { event, poison: unreadable } = format.read(record);
+      if (event === undefined) return { poison: unreadable };
+      id = valueAt(event.document, idPath);
     }
     if (typeof id !== 'string') return poison('no_content', `${what} must be a string, but is ${nameOf(id)}`);
     if (id === '') return poison('empty_content', `${what} is empty, and must be a decision id`);

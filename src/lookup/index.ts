@@ -66,6 +66,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
 
   return {
     name: 'lookup',
+    prepare: (records, signal) => options.format?.prepare?.(records, signal),
     decode: createLookupDecoder(options),
     encode: async (items) => ({ body: Buffer.alloc(0), rows: items.length }),
     // There is nothing to create: the job is the ids, which the source topic has.

@@ -153,6 +153,8 @@ export class Intake {
     const { signal } = this.#shard;
     try {
       for (let batch = this.#inbox[0]; batch !== undefined; batch = this.#inbox[0]) {
+        await this.#shard.prepared(batch.records);
+        signal.throwIfAborted();
         const poison = await this.#takeInTurn(batch);
         signal.throwIfAborted();
         this.#schedule();

@@ -2,7 +2,7 @@
 import { type DeadLetterStage, deadLetterOf } from '../core/dead-letter.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
-import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
+import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
@@ -80,6 +80,12 @@ export class ShardRuntime {
   /** Settles as `work` does; says why the shard waits when that takes long (I8). */
   saysWhy<T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> {
     return this.context.waits.during(reason, this.who, work, atMostMs);
+  }
+
+  /** Resolves when these records can be decoded. */
+  async prepared(records: readonly SourceRecord[]): Promise<void> {
+    const loading = this.context.kind.prepare?.(records, this.signal);
+    if (loading !== undefined) await this.saysWhy('schema_registry', loading);
   }
 
   /** What this shard does and should have ended long ago. */

@@ -28,7 +28,7 @@ export async function rangesBehind(
 }
 
 /**
- * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
+ * Reads records once more, partition by partition, and hands over those that are wanted and still there, ready to be decoded. Only what lies below
  * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
  * reader waits for what was there once.
  * @throws what ends the shard
@@ -47,7 +47,12 @@ export async function readAgain(
     const start = ranges.get(partition)?.start;
     if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
     if (to < start) continue;
-    const mine = (records: readonly SourceRecord[]) => found(records.filter(({ offset }) => offsets.has(offset)));
+    const mine = async (records: readonly SourceRecord[]) => {
+      const some = records.filter(({ offset }) => offsets.has(offset));
+      await shard.prepared(some);
+      signal.throwIfAborted();
+      await found(some);
+    };
     await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
   }
 }

@@ -26,6 +26,8 @@ export type WaitReason =
   | 'download'
   /** As many encodings, uploads, status requests, downloads or claims are under way as may be at once. */
   | 'permit'
+  /** The schemas of records cannot be had: the registry is down, or refuses us. */
+  | 'schema_registry'
   /** A batch is being encoded. */
   | 'encode'
   /** The brokers do not answer: a transaction, a question, or records to be read again. */

@@ -2,7 +2,9 @@
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonObject } from '../core/record.ts';
 import { isDeeperThan } from '../event/json-depth.ts';
-import { nameOf, parseObject, poison, withExactNumbers } from '../event/json-event.ts';
+import { exactPart } from '../event/exact-part.ts';
+import { hasValue } from '../event/format.ts';
+import { nameOf, poison } from '../event/json-event.ts';
 import { parsePath, valueAt } from '../event/path.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 import type { MappingOptions } from './mapping.ts';
@@ -23,16 +25,16 @@ export function createDecoder(mapping: MappingOptions): Decoder {
   const typePath = 'field' in mapping.type ? parsePath(mapping.type.field) : undefined;
   const constantType = 'constant' in mapping.type ? mapping.type.constant : undefined;
   const allowedTypes = mapping.allowedTypes === undefined ? undefined : new Set(mapping.allowedTypes);
-  const { headers: headerNames, nullValues, maxContentBytes } = mapping;
+  const { headers: headerNames, nullValues, maxContentBytes, format } = mapping;
 
   return (record, replay, again) => {
-    const { value } = record;
-    if (value === null) {
+    if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
       return poison('null_value', 'the record has no value');
     }
-    const { document, text, poison: unreadable } = parseObject(value);
-    if (document === undefined) return { poison: unreadable };
+    const { event, poison: unreadable } = format.read(record);
+    if (event === undefined) return { poison: unreadable };
+    const { document } = event;
 
     const content = valueAt(document, contentPath);
     if (typeof content !== 'string') {
@@ -67,7 +69,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     if (isDeeperThan(metadata, MAX_METADATA_DEPTH)) {
       return poison('bad_metadata', `"${mapping.metadata}" is nested deeper than ${MAX_METADATA_DEPTH} levels`);
     }
-    const exact = withExactNumbers(metadata, text, metadataPath);
+    const exact = exactPart(event, metadata, (whole) => valueAt(whole, metadataPath));
     if (exact === undefined) return poison('bad_metadata', 'the value is nested too deeply to keep the digits of its numbers');
 
     const headers = pickHeaders(record.headers, headerNames);
@@ -82,7 +84,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
       metadata: exact as JsonObject,
       expected,
       replay,
-      bytes: ITEM_OVERHEAD_BYTES + value.length + 2 * (record.key?.length ?? 0) + headerBytes(headers),
+      bytes: ITEM_OVERHEAD_BYTES + record.value.length + 2 * (record.key?.length ?? 0) + headerBytes(headers),
     };
     return { item };
   };

@@ -41,7 +41,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   };
   const problem = problemWithReferenceColumn(columns.referenceColumn);
   if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
-  const decoder = createDecoder({ ...DEFAULT_MAPPING, ...options });
+  const mapping = { ...DEFAULT_MAPPING, ...options };
   const decisions = { topic: options.topic, includeContent: options.includeContent ?? false };
   const renderer = createDecisionRenderer(decisions);
   const read = (options.createReader ?? resultFileReader)(
@@ -57,7 +57,8 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
 
   return {
     name: 'review',
-    decode: decoder,
+    prepare: (records, signal) => mapping.format.prepare?.(records, signal),
+    decode: createDecoder(mapping),
     encode: (items) => encodeCsv(items, columns),
 
     async create(type, signal) {

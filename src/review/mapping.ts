@@ -1,6 +1,10 @@
 /** Where the parts of a content event are: the configuration of a review. */
+import type { EventFormat } from '../event/format.ts';
+import { jsonFormat } from '../event/json-event.ts';
 
 export interface MappingOptions {
+  /** How values are written. */
+  readonly format: EventFormat;
   /** Path of the text or URL to review. */
   readonly content: string;
   /** The content type, which decides the batch: a path into the event, or the same for all. */
@@ -20,6 +24,7 @@ export interface MappingOptions {
 }
 
 export const DEFAULT_MAPPING: MappingOptions = {
+  format: jsonFormat,
   content: 'content',
   type: { field: 'type' },
   metadata: 'metadata',

@@ -74,7 +74,12 @@ export type ItemOutcome = SourceCoordinate &
 export interface KindSteps {
   readonly name: string;
   /**
-   * Understands a source record, or says why not. Never throws. `again` is given in a rewind: the record was accepted
+   * Loads what decoding these records needs, such as schemas; undefined when nothing is missing. Waits, for ever if it must,
+   * for what cannot be reached now: the promise only rejects with the signal's reason.
+   */
+  prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * After `prepare`. Understands a source record, or says why not. Never throws. `again` is given in a rewind: the record was accepted
    * before, so it keeps its job's type and passes every filter and list of allowed types.
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;

@@ -39,6 +39,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
   };
   return {
     name: inner.name,
+    ...(inner.prepare === undefined ? {} : { prepare: inner.prepare }),
     decode: (record, replay, again) => inner.decode(record, replay, again),
     encode: (items) => inner.encode(items),
     create: (type, signal) => inner.create(type, signal),
