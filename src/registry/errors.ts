@@ -1,0 +1,40 @@
+/** What can go wrong with a registry. Messages hold no schema, no credentials and no address with a query (I6). */
+
+/**
+ * Nobody could answer: network, time-out, 5xx, 429, or credentials that the registry refuses (401, 403). It says nothing about
+ * the record that asked: wait, and ask again.
+ */
+export class RegistryUnavailable extends Error {
+  override readonly name = 'RegistryUnavailable';
+  /** HTTP status, or what happened instead: a closed list, fit for a metric label. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The registry answered that it will not: 4xx with its own error code. Asking again gives the same. */
+export class RegistryRefused extends Error {
+  override readonly name = 'RegistryRefused';
+  readonly status: number;
+  /** The registry's own, such as 40403; the status when it gave none. */
+  readonly errorCode: number;
+
+  constructor(status: number, errorCode: number, message: string) {
+    super(message);
+    this.status = status;
+    this.errorCode = errorCode;
+  }
+
+  /** 404: there is no such schema, subject or version (yet). */
+  get isUnknown(): boolean {
+    return this.status === 404;
+  }
+}
+
+/** A schema that was found, and cannot be used: of another type, not understood, or importing what is not there. */
+export class UnusableSchema extends Error {
+  override readonly name = 'UnusableSchema';
+}
