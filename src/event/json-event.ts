@@ -9,38 +9,67 @@ export const jsonFormat: EventFormat = { name: 'json', read: ({ value }) => pars
 
 /** Never throws. */
 export function parseObject(value: Buffer): ReadEvent {
+  const read = parseJson(value);
+  if (read.poison !== undefined) return read;
+  const { plain } = read;
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
+    return poison('not_an_object', `the value is JSON, but ${nameOf(plain)} and not an object`);
+  }
+  return { event: new JsonEvent(plain, read) };
+}
+
+/** A JSON text that was read. */
+export interface JsonValueRead {
+  readonly poison?: never;
+  /** As JSON.parse gives it. */
+  readonly plain: unknown;
+  /** The same with all digits of its numbers (`plain` itself when none was lost); undefined when it is nested too deeply for that. */
+  exact(): unknown;
+}
+
+/** Never throws. */
+export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poison } {
   if (!isUtf8(value)) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
   const text = value.toString('utf8');
-  let document: unknown;
   try {
-    document = JSON.parse(text);
+    return new JsonText(JSON.parse(text), text);
   } catch {
     return poison('not_json', 'the value is not JSON');
   }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    return poison('not_an_object', `the value is JSON, but ${nameOf(document)} and not an object`);
-  }
-  return { event: new JsonEvent(document, text) };
 }
 
-/** The document is parsed a second time only for whoever needs all digits of a text that has numbers with so many. */
-class JsonEvent implements ContentEvent {
-  readonly document: object;
+/** Parsed a second time only for whoever needs all digits of a text that has numbers with so many. */
+class JsonText implements JsonValueRead {
+  readonly plain: unknown;
   readonly #text: string;
 
-  constructor(document: object, text: string) {
-    this.document = document;
+  constructor(plain: unknown, text: string) {
+    this.plain = plain;
     this.#text = text;
   }
 
-  exact(): object | undefined {
-    if (!mayLoseDigits(this.#text)) return this.document;
+  exact(): unknown {
+    if (!mayLoseDigits(this.#text)) return this.plain;
     try {
-      return parseKeepingDigits(this.#text) as object;
+      return parseKeepingDigits(this.#text);
     } catch {
       // The reviver recurses over the whole document, which may be as deep as it likes.
       return undefined;
     }
+  }
+}
+
+class JsonEvent implements ContentEvent {
+  readonly document: object;
+  readonly #read: JsonValueRead;
+
+  constructor(document: object, read: JsonValueRead) {
+    this.document = document;
+    this.#read = read;
+  }
+
+  exact(): object | undefined {
+    return this.#read.exact() as object | undefined;
   }
 }
 
