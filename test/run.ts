@@ -6,140 +6,75 @@
  *   npm test -- memory                     minutes under load; not part of everything
  *   npm test -- test/unit/core             the files below a folder, or one file
  *
+ * Files run beside each other as test/runner/plan.ts says; each prints when it ends. At the end come the totals of each suite and
+ * the slowest files, with their time and the processor time of all that they started (of the shared broker nothing).
+ *
  * One broker is started for all files that need Kafka (unless KAFKA_BROKERS names a cluster) and ends with the run,
  * however that ends. The last line is always `N passed, N failed`; a skipped test counts as failed, since it proves nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
-import { fileURLToPath } from 'node:url';
 import { type LocalKafka, startKafka } from '../dev/kafka/start.ts';
 import { keepDirectory } from '../dev/process/kept.ts';
+import { type FileOutcome, runFile } from './runner/file-run.ts';
+import { type Plan, planOf } from './runner/plan.ts';
+import { runPlanned } from './runner/schedule.ts';
+import { ROOT, selectFiles } from './runner/suites.ts';
+import { slowestFiles, suiteTotals } from './runner/totals.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const GUARD = fileURLToPath(new URL('./support/file-guard.ts', import.meta.url));
-
-/** In the order in which they run: what fails soonest comes first. */
-const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'nemeses', 'memory'] as const;
-type Suite = (typeof SUITES)[number];
-const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
-
-/** Longest run of one file, ms. */
-const FILE_LIMIT_MS: Readonly<Record<Suite, number>> = {
-  unit: 60_000,
-  property: 120_000,
-  conformance: 120_000,
-  integration: 180_000,
-  chaos: 600_000,
-  nemeses: 600_000,
-  memory: 1_200_000,
-};
-/** After the last file should have given up by itself: ends one that is stuck in a loop. */
-const STUCK_MS = 30_000;
-
-interface Outcome {
-  passed: number;
-  failed: number;
-}
-
-/** The files to run, by suite. @throws Error when a name matches nothing. */
-function selectFiles(names: readonly string[]): Map<Suite, string[]> {
-  const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map((file) => `test/${file}`);
-  const wanted = new Set<string>();
-  for (const name of names.length === 0 ? EVERYTHING : names) {
-    const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');
-    const below = (SUITES as readonly string[]).includes(name) ? `test/${name}` : given;
-    const matches = all.filter((file) => file === below || file.startsWith(`${below}/`));
-    // A whole run is complete also while a suite has no tests yet; a name somebody typed must find something.
-    if (matches.length === 0 && names.length > 0)
-      throw new Error(`no tests in "${name}": give ${SUITES.join(', ')}, a folder or a file`);
-    for (const file of matches) wanted.add(file);
-  }
-  return Map.groupBy([...wanted].sort(), (file) => file.split('/')[1] as Suite);
-}
+/** Processors that tests use at most: more would only run into what files share. */
+const MOST_PROCESSORS = 4;
 
 /** Whether a file uses the shared broker. One that needs a cluster of its own starts it itself. */
 function needsBroker(file: string): boolean {
   return /\btestKafka\b/.test(readFileSync(path.join(ROOT, file), 'utf8'));
 }
 
-/** Files at a time. */
-function concurrencyOf(suite: Suite): number {
-  const cores = Math.min(availableParallelism(), 4);
-  switch (suite) {
-    // These kill processes at random moments and measure.
-    case 'chaos':
-    case 'memory':
-      return 1;
-    // Processes that wait for one another most of the time.
-    case 'integration':
-      return cores + 1;
-    default:
-      return cores;
-  }
-}
-
-async function runSuite(suite: Suite, files: readonly string[], signal: AbortSignal): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failed: 0 };
-  const concurrency = concurrencyOf(suite);
-  const stuckMs = FILE_LIMIT_MS[suite] * Math.ceil(files.length / concurrency) + STUCK_MS;
-  process.env.TEST_FILE_LIMIT_MS = String(FILE_LIMIT_MS[suite]);
-  const startedMs = performance.now();
-  const events = run({
-    cwd: ROOT,
-    files: files.map((file) => path.join(ROOT, file)),
-    concurrency,
-    execArgv: ['--import', GUARD, '--disable-warning=ExperimentalWarning'],
-    signal: AbortSignal.any([signal, AbortSignal.timeout(stuckMs)]),
-  });
-  events.on('test:summary', ({ file, counts }) => {
-    if (file !== undefined) return;
-    outcome.passed = counts.passed;
-    outcome.failed = counts.tests - counts.passed;
-  });
-  process.stdout.write(`\n${suite}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n`);
-  for await (const text of events.compose(new spec())) {
-    // Totals per suite come from the reporter as lines of their own; ours follow.
-    process.stdout.write(text as string);
-  }
-  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
-  process.stdout.write(`${suite}: ${outcome.passed} passed, ${outcome.failed} failed in ${seconds} s\n`);
-  return outcome;
-}
+const print = (text: string) => process.stdout.write(text);
 
 async function startSharedBroker(): Promise<LocalKafka> {
   const startedMs = performance.now();
-  const kafka = await startKafka({ onProgress: (message) => process.stdout.write(`kafka: ${message}\n`) });
+  const kafka = await startKafka({ onProgress: (message) => print(`kafka: ${message}\n`) });
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
-  process.stdout.write(`kafka: ${kafka.description} at ${kafka.brokers.join(',')} after ${seconds} s\n`);
+  print(`kafka: ${kafka.description} at ${kafka.brokers.join(',')} after ${seconds} s\n`);
   process.env.TEST_KAFKA_BROKERS = kafka.brokers.join(',');
   return kafka;
 }
 
-async function main(interrupt: AbortSignal): Promise<Outcome> {
-  const total: Outcome = { passed: 0, failed: 0 };
-  const suites = selectFiles(process.argv.slice(2));
+/** Adds to `outcomes` what has ended. */
+async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<void> {
+  const plans = planOf(selectFiles(process.argv.slice(2)));
   // The temporary files of every test are below this directory, which vanishes with the runner.
   const temporary = await keepDirectory(path.join(tmpdir(), `test-run-${randomUUID()}`));
   process.env.TMPDIR = temporary.path;
+  // Half of the processor time of a short process is the compilation of what the one before it has compiled.
+  process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
   let kafka: LocalKafka | undefined;
-  try {
-    if ([...suites.values()].flat().some(needsBroker)) kafka = await startSharedBroker();
-    for (const suite of SUITES) {
-      const files = suites.get(suite);
-      if (files === undefined || interrupt.aborted) continue;
-      const { passed, failed } = await runSuite(suite, files, interrupt);
-      total.passed += passed;
-      total.failed += failed;
+  const troubles: unknown[] = [];
+  const runOne = async (plan: Plan) => {
+    // What runs alone may be watched; what runs beside others tells all at its end.
+    const text: string[] = [];
+    const write = plans.length === 1 ? print : (piece: string) => text.push(piece);
+    try {
+      const outcome = await runFile(plan, { directory: temporary.path, signal: interrupt, write });
+      outcomes.push(outcome);
+      print(`\n${plan.file}: ${(outcome.tookMs / 1_000).toFixed(1)} s\n${text.join('')}`);
+    } catch (error) {
+      troubles.push(error);
+      print(`\n${plan.file}\n${text.join('')}`);
     }
+  };
+  try {
+    if (plans.some(({ file }) => needsBroker(file))) kafka = await startSharedBroker();
+    const capacity = 100 * Math.min(availableParallelism(), MOST_PROCESSORS);
+    await runPlanned(plans, { capacity, signal: interrupt, start: runOne });
   } finally {
     await kafka?.stop();
     await temporary.remove();
   }
-  return total;
+  if (troubles.length > 0) throw troubles[0];
 }
 
 const interrupted = new AbortController();
@@ -151,13 +86,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-let outcome: Outcome = { passed: 0, failed: 0 };
+const outcomes: FileOutcome[] = [];
 let trouble = false;
 try {
-  outcome = await main(interrupted.signal);
+  await main(outcomes, interrupted.signal);
 } catch (error) {
   trouble = true;
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }
-process.stdout.write(`\n${outcome.passed} passed, ${outcome.failed} failed\n`);
-process.exitCode = interrupted.signal.aborted ? 130 : trouble || outcome.failed > 0 || outcome.passed === 0 ? 1 : 0;
+const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
+if (outcomes.length > 1) print(`\nthe slowest files:\n${slowestFiles(outcomes).join('\n')}\n`);
+print(`\n${suiteTotals(outcomes).join('\n')}\n`);
+const incomplete = outcomes.filter((outcome) => outcome.failed > 0).map(({ plan }) => plan.file);
+if (incomplete.length > 0) print(`\nfailed in: ${incomplete.join(' ')}\n`);
+print(`\n${passed} passed, ${failed} failed\n`);
+process.exitCode = interrupted.signal.aborted ? 130 : trouble || failed > 0 || passed === 0 ? 1 : 0;

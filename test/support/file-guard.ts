@@ -5,9 +5,11 @@
  * - It must have no child process left at the end (where /proc tells).
  * - It must end by itself soon after its last test: a socket, server or timer left open is named, and the file fails.
  * - It must end within TEST_FILE_LIMIT_MS; and it ends when the runner is gone, so that nobody's tests run on unseen.
+ *
+ * It runs at the priority TEST_FILE_NICENESS, and writes its processor time, ms, to TEST_FILE_TIMES.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 
@@ -16,11 +18,13 @@ const ENDING_MS = 15_000;
 const PARENT_CHECK_MS = 500;
 
 const limitMs = Number(process.env.TEST_FILE_LIMIT_MS ?? 120_000);
+const { TEST_FILE_NICENESS: niceness, TEST_FILE_TIMES: timesFile } = process.env;
 const runner = process.ppid;
 const directory = path.join(tmpdir(), `file-${process.pid}`);
 
 mkdirSync(directory, { recursive: true });
 process.env.TMPDIR = directory;
+if (niceness !== undefined) setPriority(Number(niceness));
 
 function fail(reason: string): void {
   process.stderr.write(`${reason}\n`);
@@ -64,6 +68,17 @@ function childProcesses(): Map<number, string> {
   return found;
 }
 
+/** Processor time of this process and of those below it that have ended, ms: the clock's ticks are hundredths of a second on Linux. */
+function cpuMs(): number {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0);
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  }
+}
+
 process.on('exit', () => {
   for (const [pid, command] of childProcesses()) {
     fail(`this file left a child process: ${pid} ${command.slice(0, 200)}`);
@@ -73,4 +88,5 @@ process.on('exit', () => {
   const left = readdirSync(directory);
   if (left.length > 0) fail(`this file left in its temporary directory: ${left.slice(0, 5).join(', ')}`);
   rmSync(directory, { recursive: true, force: true });
+  if (timesFile !== undefined) writeFileSync(timesFile, String(cpuMs()));
 });

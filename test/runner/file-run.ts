@@ -1,0 +1,62 @@
+/** One test file in a process of its own. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import type { Plan } from './plan.ts';
+import { ROOT } from './suites.ts';
+
+const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url));
+/** After the file should have given up by itself: ends one that is stuck in a loop. */
+const STUCK_MS = 30_000;
+/** The reporter's totals of one file: the run has its own. */
+const REPORTER_TOTALS = /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+/** Of files that only compute: others that wait for a clock come first. */
+const COMPUTE_NICENESS = 10;
+
+export interface FileOutcome {
+  readonly plan: Plan;
+  readonly passed: number;
+  readonly failed: number;
+  readonly tookMs: number;
+  /** Processor time of the file and all that it started and saw end; undefined when it was killed. */
+  readonly cpuMs: number | undefined;
+}
+
+export interface FileRunOptions {
+  /** For what the file tells of itself. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly write: (text: string) => void;
+}
+
+/** @throws Error when the file cannot be run at all. */
+export async function runFile(plan: Plan, { directory, signal, write }: FileRunOptions): Promise<FileOutcome> {
+  const { file, lane, limitMs } = plan;
+  const timesFile = path.join(directory, `${file.replaceAll('/', '-')}.times`);
+  const startedMs = performance.now();
+  let passed = 0;
+  let failed = 0;
+  const events = run({
+    cwd: ROOT,
+    files: [path.join(ROOT, file)],
+    concurrency: 1,
+    execArgv: ['--import', GUARD, '--disable-warning=ExperimentalWarning'],
+    env: {
+      ...process.env,
+      TEST_FILE_LIMIT_MS: String(limitMs),
+      TEST_FILE_TIMES: timesFile,
+      ...(lane === 'compute' ? { TEST_FILE_NICENESS: String(COMPUTE_NICENESS) } : {}),
+    },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs + STUCK_MS)]),
+  });
+  events.on('test:summary', ({ file: of, counts }) => {
+    if (of !== undefined) return;
+    passed = counts.passed;
+    failed = counts.tests - counts.passed;
+  });
+  for await (const text of events.compose(new spec())) write(String(text).replaceAll(REPORTER_TOTALS, ''));
+  const told = Number(await readFile(timesFile, 'utf8').catch(() => 'NaN'));
+  return { plan, passed, failed, tookMs: performance.now() - startedMs, cpuMs: Number.isNaN(told) ? undefined : told };
+}

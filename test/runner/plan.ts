@@ -1,0 +1,61 @@
+/**
+ * What may run beside what. Most files wait most of the time: for brokers, sessions, timers, processes. Those that only compute
+ * have no clock but their own, and fill what the others leave of the processors, at a lower priority.
+ */
+import { type Suite, SUITES, suiteOf } from './suites.ts';
+
+/** `compute`: at a lower priority, and not counted among the others. `alone`: it measures. */
+export type Lane = 'usual' | 'compute' | 'alone';
+
+export interface Plan {
+  readonly file: string;
+  readonly lane: Lane;
+  /** Of a lane: in hundredths of a processor, what it takes while it runs, waits included. Files run beside each other while this fits. */
+  readonly load: number;
+  /** The file may run so long, ms. */
+  readonly limitMs: number;
+}
+
+/** Longest run of one file, ms; a file that computes has what others leave. */
+const LIMIT_MS: Readonly<Record<Suite, number>> = {
+  unit: 120_000,
+  property: 600_000,
+  conformance: 120_000,
+  integration: 180_000,
+  chaos: 900_000,
+  nemeses: 600_000,
+  memory: 1_200_000,
+};
+
+/** A third of two processors: three such files run at once there. */
+const USUAL_LOAD = 66;
+/** Files that start so many processes that they fill a processor, or wait for so little. */
+const LOADS: readonly (readonly [begin: string, load: number])[] = [
+  ['test/unit/', 66],
+  ['test/nemeses/', 100],
+  ['test/chaos/kill', 100],
+  ['test/chaos/crash-points', 100],
+];
+/** Files that begin before the rest of the usual lane, the longest first: at the end nobody waits for one that runs alone. */
+const LONG = ['test/nemeses/', 'test/chaos/kill', 'test/chaos/crash-points', 'test/integration/liveness/'];
+const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
+
+const rankIn = (starts: readonly string[], file: string) => starts.findIndex((start) => file.startsWith(start));
+
+/** In the order in which they should begin. */
+export function planOf(files: readonly string[]): Plan[] {
+  const order = (file: string) => {
+    const long = rankIn(LONG, file);
+    const suite = SUITES.indexOf(suiteOf(file));
+    // Unit tests first: they tell of most mistakes within a minute.
+    return suiteOf(file) === 'unit' ? 0 : long >= 0 ? 1 + long : 1 + LONG.length + suite;
+  };
+  return files
+    .toSorted((a, b) => order(a) - order(b) || (a < b ? -1 : 1))
+    .map((file) => {
+      const suite = suiteOf(file);
+      const lane = suite === 'memory' ? 'alone' : rankIn(COMPUTE, file) >= 0 ? 'compute' : 'usual';
+      const load = lane === 'compute' ? 100 : (LOADS.find(([begin]) => file.startsWith(begin))?.[1] ?? USUAL_LOAD);
+      return { file, lane, load, limitMs: LIMIT_MS[suite] };
+    });
+}

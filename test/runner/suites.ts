@@ -1,0 +1,30 @@
+/** The suites, and which files a command line means. */
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** In the order in which they begin: what fails soonest comes first. */
+export const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'nemeses', 'memory'] as const;
+export type Suite = (typeof SUITES)[number];
+const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
+
+/** @param file below `test/`, as `selectFiles` gives it */
+export const suiteOf = (file: string): Suite => file.split('/')[1] as Suite;
+
+/** The files to run. @throws Error when a name matches nothing. */
+export function selectFiles(names: readonly string[]): string[] {
+  const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map((file) => `test/${file}`);
+  const wanted = new Set<string>();
+  for (const name of names.length === 0 ? EVERYTHING : names) {
+    const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');
+    const below = (SUITES as readonly string[]).includes(name) ? `test/${name}` : given;
+    const matches = all.filter((file) => file === below || file.startsWith(`${below}/`));
+    // A whole run is complete also while a suite has no tests yet; a name somebody typed must find something.
+    if (matches.length === 0 && names.length > 0)
+      throw new Error(`no tests in "${name}": give ${SUITES.join(', ')}, a folder or a file`);
+    for (const file of matches) wanted.add(file);
+  }
+  return [...wanted].sort();
+}
