@@ -1,7 +1,9 @@
 /** Which kind a pipeline is, from its configuration: the only place that knows them all. */
+import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import type { EventFormat } from '../event/format.ts';
 import { importKind } from '../import/index.ts';
 import { lookupKind } from '../lookup/index.ts';
 import { reviewKind } from '../review/index.ts';
@@ -9,17 +11,22 @@ import type { CreateResultFileReader } from '../review/result-files.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { systemRandom } from './system.ts';
 
-/** @param createReader how result files are read */
+/**
+ * @param formatOf how values of that format are read
+ * @param createReader how result files are read
+ */
 export function kindOf(
   pipeline: PipelineConfig,
   service: ServiceClient,
   logger: Logger,
+  formatOf: (name: EventFormatName) => EventFormat,
   createReader?: CreateResultFileReader,
 ): PipelineKind {
   const { source, output } = pipeline;
   const { mapping } = source;
   const common = {
     topic: source.topic,
+    format: formatOf(source.format),
     type: mapping.type,
     ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
     headers: output.headers,

@@ -14,6 +14,7 @@ import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
+import { formatOf } from './formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { systemClock, systemRandom } from './system.ts';
@@ -134,7 +135,7 @@ function supervise(parts: {
   const logger = parts.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = kindOf(pipeline, service, logger, parts.results.reader);
+  const kind = kindOf(pipeline, service, logger, formatOf, parts.results.reader);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({

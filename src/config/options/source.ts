@@ -4,6 +4,9 @@ import { Refusal } from '../units.ts';
 import { bytes, choice, integer, texts } from '../values.ts';
 import { derivedTopic, jsonPath, pathObjection, topic } from './names.ts';
 
+export const EVENT_FORMATS = ['json', 'text', 'cloudevents', 'avro', 'json-schema', 'protobuf'] as const;
+export type EventFormatName = (typeof EVENT_FORMATS)[number];
+
 /** `pipelines[].source`: what to read, and how to understand it. */
 export function sourceOptions() {
   return group('What to read, and how to understand it.', {
@@ -24,7 +27,12 @@ export function sourceOptions() {
       of: ['dead-letter', 'skip'],
       fallback: 'dead-letter',
     }),
-    mapping: group('Where the parts of an event are. Events are JSON objects.', {
+    format: choice({
+      help: 'How values are written. text: the value is the content. cloudevents: binary or structured. avro, json-schema and protobuf need schemaRegistry.',
+      of: EVENT_FORMATS,
+      fallback: 'json',
+    }),
+    mapping: group('Where the parts of an event are.', {
       content: jsonPath('Of a review: the text or the URL.', 'content'),
       type: value<{ readonly field: string } | { readonly constant: string }>({
         help: 'The content type, which decides the batch, or the type of an imported record: a path into the event, or the same for all events.',
