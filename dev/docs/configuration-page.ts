@@ -8,7 +8,10 @@ import { table } from './markdown.ts';
 export function configurationPage(): string {
   const sections: string[] = [];
   walk(
-    configSchema(() => new Refusal('')),
+    configSchema(
+      () => new Refusal(''),
+      () => new Refusal(''),
+    ),
     '',
     sections,
   );
@@ -44,7 +47,7 @@ function walk(schema: z.ZodType, path: string, sections: string[]): void {
   const rows = members.flatMap(([key, member]) => {
     const option = infoOf(member);
     if (option.kind !== 'value') return [];
-    const fallback = option.fallback === undefined ? '**required**' : `\`${option.fallback}\``;
+    const fallback = option.fallback === undefined ? '**required**' : `\`${option.fallback || "''"}\``;
     return [[`\`${key}\``, fallback, option.help, option.allowed]];
   });
   if (path !== '') {

@@ -1,4 +1,5 @@
 /** What no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+import { kafkaChecks } from './kafka-checks.ts';
 import { kindChecks } from './kind-checks.ts';
 import { derivedNames, type Names } from './options/pipeline.ts';
 import type { Path } from './path.ts';
@@ -24,6 +25,7 @@ export function crossChecks(config: Draft): Finding[] {
   const names = pipelines.map(namesOf);
   return [
     ...serviceChecks(config),
+    ...kafkaChecks(config.kafka),
     ...pipelines.flatMap((pipeline, index) => [
       ...limitChecks(config, pipeline, ['pipelines', index]),
       ...topicChecks(names[index], ['pipelines', index]),

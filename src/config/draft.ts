@@ -4,7 +4,7 @@ import { infoOf, outputName } from './option.ts';
 
 /**
  * What can be understood of a document that may have mistakes: each option by itself, undefined where it is wrong. So the
- * checks across options need not wait until the rest is right. Secrets are left out.
+ * checks across options need not wait until the rest is right. Of a secret there is only whether one is written: `{}`.
  */
 export function draftOf<T>(schema: z.ZodType<T>, raw: unknown): Partially<T> {
   return draft(schema, raw ?? undefined) as Partially<T>;
@@ -13,7 +13,10 @@ export function draftOf<T>(schema: z.ZodType<T>, raw: unknown): Partially<T> {
 function draft(schema: z.ZodType, raw: unknown): unknown {
   const info = infoOf(schema);
   if (info.kind === 'list') return Array.isArray(raw) ? raw.map((entry) => draft(info.item, entry ?? undefined)) : [];
-  if (info.kind === 'value') return info.secret ? undefined : schema.safeParse(raw).data;
+  if (info.kind === 'value') {
+    if (info.secret) return raw === undefined || raw === '' ? undefined : {};
+    return schema.safeParse(raw).data;
+  }
   const members = typeof raw === 'object' && raw !== null && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {};
   const result: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(info.shape)) {

@@ -25,7 +25,10 @@ export function effectiveOptions(config: Config): EffectiveOption[] {
     }
   };
   walk(
-    configSchema(() => new Refusal('')),
+    configSchema(
+      () => new Refusal(''),
+      () => new Refusal(''),
+    ),
     config,
     [],
   );

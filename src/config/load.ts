@@ -5,6 +5,7 @@ import { draftOf } from './draft.ts';
 import { findingsOf } from './findings.ts';
 import { type Environment, type Interpolated, interpolate } from './interpolate.ts';
 import { ConfigError, type Finding, toProblems } from './problem.ts';
+import { pemReader } from './read-file.ts';
 import { secretReader } from './read-secret.ts';
 import { readText } from './read-text.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -38,14 +39,13 @@ export function parseConfig(
 
   const read = interpolate(document.value ?? {}, env);
   const interpolated = withoutServiceKey ? keyLeftOut(read) : read;
-  const schema = configSchema(secretReader(env, origin.directory));
+  const schema = configSchema(secretReader(env, origin.directory), pemReader(origin.directory));
   const result = schema.safeParse(interpolated.value);
-  const findings: Finding[] = [...interpolated.problems, ...crossChecks(draftOf(schema, interpolated.value))];
-  if (!result.success) {
-    // An option whose variable is missing is reported for that, not for being absent as well.
-    const reported = new Set(interpolated.problems.map(({ path }) => JSON.stringify(path)));
-    findings.push(...findingsOf(result.error, schema, interpolated).filter(({ path }) => !reported.has(JSON.stringify(path))));
-  }
+  const objections = crossChecks(draftOf(schema, interpolated.value));
+  if (!result.success) objections.push(...findingsOf(result.error, schema, interpolated));
+  // An option whose variable is missing is reported for that, not for being absent as well.
+  const reported = new Set(interpolated.problems.map(({ path }) => JSON.stringify(path)));
+  const findings: Finding[] = [...interpolated.problems, ...objections.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (!result.success || findings.length > 0) throw new ConfigError(origin.file, toProblems(findings, document.locate));
   return result.data;
 }

@@ -5,13 +5,17 @@ import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
 import { httpOptions, logOptions, memoryOptions, shutdownOptions } from './options/process.ts';
 import { serviceOptions } from './options/service.ts';
+import type { PemPath } from './read-file.ts';
 import type { Secret } from './secret.ts';
 import type { Refusal } from './units.ts';
 
-/** @param readSecret turns what is written for a secret into one: it may look into the environment and into files. */
-export function configSchema(readSecret: (raw: unknown) => Secret | Refusal) {
+/**
+ * @param readSecret turns what is written for a secret into one: it may look into the environment and into files.
+ * @param readPem turns what is written for a PEM file into its path: it looks into the file.
+ */
+export function configSchema(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
   return group('The configuration.', {
-    kafka: kafkaOptions(),
+    kafka: kafkaOptions(readSecret, readPem),
     service: serviceOptions(readSecret),
     pipelines: listOf('What this process runs; each pipeline has its own group, journal and shards.', pipelineOptions()),
     http: httpOptions(),

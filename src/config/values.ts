@@ -27,6 +27,42 @@ export function text(
   });
 }
 
+/** A text that may be left out: `''` in the typed configuration. */
+export function optionalText(spec: {
+  readonly help: string;
+  readonly allowed: string;
+  readonly check?: (text: string) => string | undefined;
+}): ValueOption<string> {
+  return value({
+    help: spec.help,
+    allowed: spec.allowed,
+    fallback: '',
+    parse: (raw) => (raw === '' ? '' : parseText(raw, spec.check)),
+  });
+}
+
+/** Texts by name. */
+export function textMap(spec: {
+  readonly help: string;
+  readonly allowed: string;
+  /** Why an entry is not taken. */
+  readonly check?: (name: string, text: string) => string | undefined;
+}): ValueOption<Readonly<Record<string, string>>> {
+  return value<Readonly<Record<string, string>>>({
+    help: spec.help,
+    allowed: spec.allowed,
+    fallback: {},
+    parse: (raw) => {
+      if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
+      for (const [name, entry] of Object.entries(raw)) {
+        const checked = parseText(entry, (text) => spec.check?.(name, text));
+        if (checked instanceof Refusal) return new Refusal(`${name}: ${checked.hint || 'not a text, or empty'}`);
+      }
+      return raw as Record<string, string>;
+    },
+  });
+}
+
 function parseText(raw: unknown, check?: (text: string) => string | undefined): string | Refusal {
   if (typeof raw === 'number' || typeof raw === 'boolean') return new Refusal(`put quotes around it: "${raw}"`);
   if (typeof raw !== 'string' || raw.trim() === '') return new Refusal('');
@@ -143,6 +179,21 @@ export function secret(spec: { readonly help: string; readonly read: (raw: unkno
     secret: true,
     show: String,
     parse: spec.read,
+  });
+}
+
+/** A secret that may be left out. */
+export function optionalSecret(spec: {
+  readonly help: string;
+  readonly read: (raw: unknown) => Secret | Refusal;
+}): ValueOption<Secret | undefined> {
+  return value<Secret | undefined>({
+    help: spec.help,
+    allowed: '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
+    secret: true,
+    fallback: '',
+    show: (shown) => (shown === undefined ? '' : String(shown)),
+    parse: (raw) => (raw === '' ? undefined : spec.read(raw)),
   });
 }
 

@@ -1,8 +1,13 @@
 import { group } from '../option.ts';
+import type { PemPath } from '../read-file.ts';
+import type { Secret } from '../secret.ts';
+import type { Refusal } from '../units.ts';
 import { text, texts } from '../values.ts';
+import { kafkaSaslOptions } from './kafka-sasl.ts';
+import { kafkaTlsOptions } from './kafka-tls.ts';
 
 /** `kafka`: how to reach the one cluster that has the source, the journal and the outputs. */
-export function kafkaOptions() {
+export function kafkaOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
   return group('The Kafka cluster. Source, journal and outputs live in the same one: a transaction spans them.', {
     brokers: texts({
       help: 'Where to begin; the rest of the cluster is learnt from there.',
@@ -16,6 +21,8 @@ export function kafkaOptions() {
       fallback: 'content-review-connector',
       check: (name) => (/^[A-Za-z0-9._-]{1,200}$/.test(name) ? undefined : ''),
     }),
+    tls: kafkaTlsOptions(readSecret, readPem),
+    sasl: kafkaSaslOptions(readSecret, readPem),
   });
 }
 

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { effectiveOptions } from '../../../src/config/effective.ts';
+import { parse, problemsOf } from './problems-of.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'kafka-security-'));
+after(() => rmSync(directory, { recursive: true }));
+const certificate = file('certificate.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
+const key = file('key.pem', '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n');
+
+function file(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const withKafka = (kafka: string, brokers = 'broker:9093'): string => `
+kafka: {brokers: ["${brokers}"], ${kafka}}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+pipelines: [{name: posts, source: {topic: events}}]
+`;
+const LOGIN = 'username: alice, password: secret-1';
+const OAUTH = 'oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientSecret: secret-1';
+
+describe('kafka.tls and kafka.sasl', () => {
+  it('are off when nothing is written', () => {
+    const { tls, sasl } = parse(withKafka('clientId: x')).kafka;
+    assert.deepEqual([tls.enabled, tls.ca, tls.certificate, tls.minVersion], [false, [], '', 'TLSv1.2']);
+    assert.deepEqual([sasl.mechanism, sasl.password, sasl.oauth.timeoutMs], ['none', undefined, 10_000]);
+  });
+
+  it('take files relative to the configuration, and show no secret', () => {
+    const text = withKafka(
+      `tls: {enabled: true, ca: "${certificate}, ${certificate}", certificate: "${certificate}", key: "${key}", keyPassphrase: secret-1}, ` +
+        `sasl: {mechanism: scram-sha-512, ${LOGIN}}`,
+    );
+    const config = parse(text);
+    assert.deepEqual(config.kafka.tls.ca, [certificate, certificate]);
+    assert.equal(config.kafka.tls.keyPassphrase?.reveal(), 'secret-1');
+    const shown = JSON.stringify(effectiveOptions(config));
+    assert.match(shown, /"kafka\.sasl\.password","value":"\[secret\]"/);
+    assert.match(shown, /"kafka\.sasl\.oauth\.clientSecret","value":""/);
+    assert.doesNotMatch(shown, /secret-1/);
+  });
+
+  const right: readonly (readonly [string, string, string?])[] = [
+    ['plain over TLS', `tls: {enabled: true}, sasl: {mechanism: plain, ${LOGIN}}`],
+    ['plain on this machine', `sasl: {mechanism: plain, ${LOGIN}}`, '127.0.0.1:9092'],
+    ['plain in the clear when it is asked for by name', `sasl: {mechanism: plain, insecureWithoutTls: true, ${LOGIN}}`],
+    ['scram without TLS, which sends no password', `sasl: {mechanism: scram-sha-256, ${LOGIN}}`],
+    [
+      'tokens with extensions and parameters',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, extensions: {logicalCluster: lkc-1}, parameters: {resource: kafka}}}`,
+    ],
+    [
+      'a token endpoint on this machine without TLS',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://localhost:1/t", clientId: c, clientSecret: s}}`,
+    ],
+  ];
+  for (const [what, kafka, brokers] of right)
+    it(`accept ${what}`, () => assert.equal(parse(withKafka(kafka, brokers)).pipelines.length, 1));
+
+  const wrong: readonly (readonly [string, string, readonly RegExp[]])[] = [
+    [
+      'options of TLS while it is off',
+      `tls: {serverName: broker}`,
+      [/^kafka\.tls\.serverName: has no effect while kafka\.tls\.enabled is false/],
+    ],
+    [
+      'a certificate without its key',
+      `tls: {enabled: true, certificate: "${certificate}"}`,
+      [/^kafka\.tls\.certificate: needs kafka\.tls\.key as well/],
+    ],
+    [
+      'a key without its certificate',
+      `tls: {enabled: true, key: "${key}"}`,
+      [/^kafka\.tls\.key: needs kafka\.tls\.certificate as well/],
+    ],
+    [
+      'a passphrase without a key',
+      `tls: {enabled: true, keyPassphrase: x}`,
+      [/^kafka\.tls\.keyPassphrase: needs kafka\.tls\.key as well/],
+    ],
+    [
+      'an authority that nobody asks',
+      `tls: {enabled: true, insecureSkipVerification: true, ca: ["${certificate}"]}`,
+      [/^kafka\.tls\.ca: is not looked at while kafka\.tls\.insecureSkipVerification is true/],
+    ],
+    [
+      'a file that is not there',
+      `tls: {enabled: true, ca: [missing.pem]}`,
+      [/^kafka\.tls\.ca: .*entry 1: the file \/nowhere\/missing\.pem: there is no such file/],
+    ],
+    [
+      'a file that is no certificate',
+      `tls: {enabled: true, ca: ["${key}"]}`,
+      [/^kafka\.tls\.ca: .*has no PEM part "CERTIFICATE"/],
+    ],
+    [
+      'a key in place of the path of its file',
+      `tls: {enabled: true, certificate: "${certificate}", key: "-----BEGIN PRIVATE KEY-----"}`,
+      [/^kafka\.tls\.key: .*write the path of the file/],
+    ],
+    [
+      'an old version of TLS',
+      `tls: {enabled: true, minVersion: TLSv1.1}`,
+      [/^kafka\.tls\.minVersion: .*one of TLSv1\.2, TLSv1\.3/],
+    ],
+    ['a mechanism that there is not', `sasl: {mechanism: gssapi}`, [/^kafka\.sasl\.mechanism: "gssapi" is not allowed/]],
+    [
+      'a login without a mechanism',
+      `sasl: {username: alice}`,
+      [/^kafka\.sasl\.username: has no effect while kafka\.sasl\.mechanism is none/],
+    ],
+    [
+      'scram without its login',
+      `sasl: {mechanism: scram-sha-256}`,
+      [/^kafka\.sasl\.password: required for kafka\.sasl\.mechanism scram-sha-256/, /^kafka\.sasl\.username: required/],
+    ],
+    [
+      'tokens without where they come from',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer}`,
+      [/oauth\.clientId: required/, /oauth\.clientSecret: required/, /oauth\.tokenEndpoint: required/],
+    ],
+    [
+      'a password for tokens',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}}, password: x}`,
+      [/^kafka\.sasl\.password: is not for kafka\.sasl\.mechanism oauthbearer/],
+    ],
+    [
+      'a token endpoint for a password',
+      `sasl: {mechanism: scram-sha-256, ${LOGIN}, oauth: {scope: kafka}}`,
+      [/^kafka\.sasl\.oauth\.scope: is not for kafka\.sasl\.mechanism scram-sha-256/],
+    ],
+    [
+      'a password for anybody on the way to read',
+      `sasl: {mechanism: plain, ${LOGIN}}`,
+      [/^kafka\.sasl\.mechanism: plain sends the password to broker:9093 .*set kafka\.tls\.enabled to true/],
+    ],
+    [
+      'a token for anybody on the way to read',
+      `sasl: {mechanism: oauthbearer, ${OAUTH}}}`,
+      [/^kafka\.sasl\.mechanism: oauthbearer sends the token to broker:9093/],
+    ],
+    [
+      'a token endpoint without TLS elsewhere',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://login.example/t", clientId: c, clientSecret: s}}`,
+      [/oauth\.tokenEndpoint: .*http would show the client secret/],
+    ],
+    [
+      'a parameter that has an option of its own',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
+      [/oauth\.parameters: .*scope: this has an option of its own/],
+    ],
+    [
+      'an extension that would become the token',
+      `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, extensions: {auth: x}}}`,
+      [/oauth\.extensions: .*auth: a name has letters only, and auth is taken/],
+    ],
+  ];
+  for (const [what, kafka, expected] of wrong)
+    it(`refuse ${what}`, () => {
+      const problems = problemsOf(withKafka(kafka));
+      assert.equal(problems.length, expected.length, problems.join('\n'));
+      for (const [index, pattern] of expected.entries()) assert.match(problems[index] ?? '', pattern);
+    });
+
+  it('say once that a variable is missing', () => {
+    const text = withKafka(`sasl: {mechanism: scram-sha-256, username: alice, password: "\${NOT_SET}"}`);
+    assert.deepEqual(
+      problemsOf(text).map((problem) => problem.slice(0, 62)),
+      ['kafka.sasl.password: the environment variable NOT_SET is not s'],
+    );
+  });
+});
