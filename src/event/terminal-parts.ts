@@ -15,11 +15,14 @@ export interface TerminalSource extends SourceCoordinate {
   readonly replay: number;
 }
 
+/** Latest instant that a date can hold, ms. A producer that counts in nanoseconds is beyond it. */
+const MAX_DATE_MS = 8.64e15;
+
 /** JSON members of `source`, without its braces and its topic. */
 export function sourceMembers({ partition, offset, key, timestampMs }: TerminalSource): string {
   return (
     `"partition":${partition},"offset":${offset},"key":${keyJson(key)}` +
-    `,"timestamp":${timestampMs < 0 ? 'null' : `"${new Date(timestampMs).toISOString()}"`}`
+    `,"timestamp":${timestampMs < 0 || timestampMs > MAX_DATE_MS ? 'null' : `"${new Date(timestampMs).toISOString()}"`}`
   );
 }
 

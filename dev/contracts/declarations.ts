@@ -1,0 +1,126 @@
+/** src/contracts/declarations.ts, from the JSON Schemas of contracts/. */
+import { type JsonSchema, resolved } from './json-schema.ts';
+
+const HEAD = `/**
+ * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
+ * node dev/contracts/generate.ts.
+ */
+`;
+/** Longest line of a comment. */
+const LINE_LENGTH = 120;
+
+/** @param schemas of the contracts, in the order of the file */
+export function declarations(schemas: readonly JsonSchema[]): string {
+  return [HEAD, ...schemas.flatMap((schema) => declarationsOf(schema))].join('\n');
+}
+
+function declarationsOf(root: JsonSchema): string[] {
+  const name = pascal(root.title ?? '');
+  const types = new Types(root, name);
+  const nested = Object.values(root.$defs ?? {}).filter(isObject);
+  const parts = nested.map((schema) => types.interface(types.nameOf(schema), schema));
+  if (root.oneOf === undefined) return [...parts, types.interface(name, root)];
+  const cases = root.oneOf.map((one) => `    | {\n${types.members(one, '        ')}      }`);
+  return [
+    ...parts,
+    types.interface(`${name}Members`, root, 'What it has whatever its status.'),
+    `${comment(root.description, '')}export type ${name} = ${name}Members &\n  (\n${cases.join('\n')}\n  );\n`,
+  ];
+}
+
+class Types {
+  readonly #root: JsonSchema;
+  readonly #name: string;
+
+  constructor(root: JsonSchema, name: string) {
+    this.#root = root;
+    this.#name = name;
+  }
+
+  nameOf({ title = '' }: JsonSchema): string {
+    return `${this.#name}${pascal(title)}`;
+  }
+
+  interface(name: string, schema: JsonSchema, about = schema.description): string {
+    return `${comment(about, '')}export interface ${name} {\n${this.members(schema, '  ')}}\n`;
+  }
+
+  members({ properties = {}, required }: JsonSchema, indent: string): string {
+    return Object.entries(properties)
+      .map(([member, schema]) => {
+        const key = /^[a-z_]\w*$/i.test(member) ? member : `'${member}'`;
+        // The cases of a union only say more of members that are always there.
+        const optional = required === undefined || required.includes(member) ? '' : '?';
+        return `${comment(schema.description, indent)}${wrapped(`${indent}readonly ${key}${optional}:`, this.#type(schema), indent)}`;
+      })
+      .join('');
+  }
+
+  #type(schema: JsonSchema): string {
+    const found = resolved(schema, this.#root);
+    if (found !== schema && isObject(found)) return this.nameOf(found);
+    if (found.const !== undefined) return literal(found.const);
+    if (found.enum !== undefined) return found.enum.map(literal).join(' | ');
+    const alternatives = found.anyOf ?? found.oneOf;
+    if (alternatives !== undefined) return this.#union(alternatives);
+    return [found.type ?? 'any']
+      .flat()
+      .map((type) => this.#typeOf(type, found))
+      .join(' | ');
+  }
+
+  /** Known values beside any text: an editor offers them, and the compiler takes any. */
+  #union(alternatives: readonly JsonSchema[]): string {
+    const open = alternatives.some((one) => one.enum !== undefined);
+    const types = alternatives.map((one) =>
+      open && one.enum === undefined ? '(string & Record<never, never>)' : this.#type(one),
+    );
+    return types.sort((a, b) => Number(a === 'null') - Number(b === 'null')).join(' | ');
+  }
+
+  #typeOf(type: string, { items }: JsonSchema): string {
+    switch (type) {
+      case 'string':
+      case 'boolean':
+      case 'null':
+        return type;
+      case 'integer':
+      case 'number':
+        return 'number';
+      case 'array':
+        return `readonly ${this.#type(items ?? {})}[]`;
+      case 'object':
+        return 'Readonly<Record<string, unknown>>';
+      default:
+        throw new Error(`no declaration for the type "${type}"`);
+    }
+  }
+}
+
+/** A member, over several lines where the formatter would break it. */
+function wrapped(head: string, type: string, indent: string): string {
+  if (head.length + type.length < LINE_LENGTH) return `${head} ${type};\n`;
+  return `${head}\n${type
+    .split(' | ')
+    .map((one) => `${indent}  | ${one}`)
+    .join('\n')};\n`;
+}
+
+const isObject = (schema: JsonSchema): boolean => schema.properties !== undefined;
+
+const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+
+/** `Looked-up decision` becomes `LookedUpDecision`. */
+const pascal = (title: string): string => title.replace(/(?:^|[^a-z])([a-z])/gi, (_all, letter: string) => letter.toUpperCase());
+
+function comment(text: string | undefined, indent: string): string {
+  if (text === undefined) return '';
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) as string;
+    if (line !== '' && line.length + word.length >= LINE_LENGTH - indent.length) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  if (lines.length === 1) return `${indent}/** ${text} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
+}

@@ -1,0 +1,15 @@
+/** Writes what is made from contracts/: the package's type declarations. Run it after changing a JSON Schema. */
+import { writeFileSync } from 'node:fs';
+import { CONTRACTS, readSchema } from './contracts.ts';
+import { declarations } from './declarations.ts';
+
+export const DECLARATIONS = new URL('../../src/contracts/declarations.ts', import.meta.url);
+
+export function renderedDeclarations(): string {
+  return declarations(CONTRACTS.map(({ name }) => readSchema(name)));
+}
+
+if (import.meta.main) {
+  writeFileSync(DECLARATIONS, renderedDeclarations());
+  process.stdout.write(`wrote ${DECLARATIONS.pathname}\n`);
+}

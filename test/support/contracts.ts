@@ -1,0 +1,54 @@
+/** The published contracts (contracts/), to hold records against. Schemas are compiled once a process. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { CONTRACTS_DIRECTORY, type ContractName, readSchema } from '../../dev/contracts/contracts.ts';
+import type { RecordHeaders } from '../../src/core/record.ts';
+
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const validators = new Map<ContractName, ValidateFunction>();
+
+/** What does not fit the contract, for people; undefined when all does. */
+export function contractProblem(name: ContractName, value: unknown): string | undefined {
+  let validate = validators.get(name);
+  if (validate === undefined) {
+    const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictTypes: false, strictRequired: false });
+    ajv.addFormat('date-time', RFC3339);
+    validate = ajv.compile(readSchema(name));
+    validators.set(name, validate);
+  }
+  if (validate(value)) return undefined;
+  const errors = validate.errors?.map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  return `does not fit contracts/${name}.schema.json: ${errors?.join('; ')}`;
+}
+
+export function assertContract(name: ContractName, value: unknown): void {
+  const problem = contractProblem(name, value);
+  assert.ok(problem === undefined, problem);
+}
+
+/** Which contract an output record is held to: each kind has a member of its own. */
+export function contractOf(value: object): ContractName {
+  if ('batch' in value) return 'decision';
+  return 'decision_id' in value ? 'looked-up-decision' : 'receipt';
+}
+
+/** Of a record of an output topic, parsed. @returns what does not fit, or undefined */
+export function outputProblem(value: unknown, headers: RecordHeaders): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'is no JSON object';
+  const problem = contractProblem(contractOf(value), value);
+  if (problem !== undefined) return problem;
+  const id = String(headers['event-id']);
+  return 'id' in value && value.id === id ? undefined : `has the header event-id ${id}, which is not its id`;
+}
+
+/** Of the headers of a dead letter. @returns what does not fit, or undefined */
+export function deadLetterProblem(headers: RecordHeaders): string | undefined {
+  const texts = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]);
+  return contractProblem('dead-letter', Object.fromEntries(texts));
+}
+
+/** The text of a file below contracts/. */
+export function contractFile(path: string): string {
+  return readFileSync(new URL(path, CONTRACTS_DIRECTORY), 'utf8');
+}
