@@ -1,6 +1,6 @@
 /** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
 import { hostname } from 'node:os';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../core/nearest.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/inspect.ts';
 import { loadConfig } from '../config/load.ts';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../core/nearest.ts';
 import { parseDuration } from '../config/units.ts';
 import { InspectError } from '../inspect/context.ts';
 import { LETTER_REASONS } from '../inspect/letter-reasons.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../nearest.ts';
+import { nearest } from '../../core/nearest.ts';
 import { group, value } from '../option.ts';
 import { Refusal } from '../units.ts';
 import { bytes, choice, integer, texts } from '../values.ts';
