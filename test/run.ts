@@ -16,6 +16,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
+import { makeClassArchive } from '../dev/kafka/class-archive.ts';
 import { type LocalKafka, startKafka } from '../dev/kafka/start.ts';
 import { keepDirectory } from '../dev/process/kept.ts';
 import { type FileOutcome, runFile } from './runner/file-run.ts';
@@ -27,6 +28,9 @@ import { slowestFiles, suiteTotals } from './runner/totals.ts';
 /** Processors that tests use at most: more would only run into what files share. */
 const MOST_PROCESSORS = 4;
 
+/** A run of so many files starts so many brokers that the class archive pays. */
+const MANY_FILES = 20;
+
 /** Whether a file uses the shared broker. One that needs a cluster of its own starts it itself. */
 function needsBroker(file: string): boolean {
   return /\btestKafka\b/.test(readFileSync(path.join(ROOT, file), 'utf8'));
@@ -34,9 +38,11 @@ function needsBroker(file: string): boolean {
 
 const print = (text: string) => process.stdout.write(text);
 
-async function startSharedBroker(): Promise<LocalKafka> {
+async function startSharedBroker(interrupt: AbortSignal, many: boolean): Promise<LocalKafka> {
+  // Where it cannot be made everything works without it.
+  if (many) await makeClassArchive(interrupt).catch(() => undefined);
   const startedMs = performance.now();
-  const kafka = await startKafka({ onProgress: (message) => print(`kafka: ${message}\n`) });
+  const kafka = await startKafka({ signal: interrupt, onProgress: (message) => print(`kafka: ${message}\n`) });
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   print(`kafka: ${kafka.description} at ${kafka.brokers.join(',')} after ${seconds} s\n`);
   process.env.TEST_KAFKA_BROKERS = kafka.brokers.join(',');
@@ -51,13 +57,17 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
   process.env.TMPDIR = temporary.path;
   // Half of the processor time of a short process is the compilation of what the one before it has compiled.
   process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
-  let kafka: LocalKafka | undefined;
+  // While it starts, what needs no broker runs.
+  const ours = plans.filter(({ file }) => needsBroker(file));
+  const kafka = ours.length === 0 ? undefined : startSharedBroker(interrupt, ours.length > MANY_FILES);
+  kafka?.catch(() => undefined);
   const troubles: unknown[] = [];
   const runOne = async (plan: Plan) => {
     // What runs alone may be watched; what runs beside others tells all at its end.
     const text: string[] = [];
     const write = plans.length === 1 ? print : (piece: string) => text.push(piece);
     try {
+      if (ours.includes(plan)) await kafka;
       const outcome = await runFile(plan, { directory: temporary.path, signal: interrupt, write });
       outcomes.push(outcome);
       print(`\n${plan.file}: ${(outcome.tookMs / 1_000).toFixed(1)} s\n${text.join('')}`);
@@ -67,11 +77,11 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
     }
   };
   try {
-    if (plans.some(({ file }) => needsBroker(file))) kafka = await startSharedBroker();
     const capacity = 100 * Math.min(availableParallelism(), MOST_PROCESSORS);
     await runPlanned(plans, { capacity, signal: interrupt, start: runOne });
   } finally {
-    await kafka?.stop();
+    const running = await kafka?.catch(() => undefined);
+    await running?.stop();
     await temporary.remove();
   }
   if (troubles.length > 0) throw troubles[0];
@@ -97,7 +107,7 @@ try {
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
 if (outcomes.length > 1) print(`\nthe slowest files:\n${slowestFiles(outcomes).join('\n')}\n`);
-print(`\n${suiteTotals(outcomes).join('\n')}\n`);
+print(`\n${suiteTotals(outcomes).join('\n')}\nafter ${(performance.now() / 1_000).toFixed(0)} s\n`);
 const incomplete = outcomes.filter((outcome) => outcome.failed > 0).map(({ plan }) => plan.file);
 if (incomplete.length > 0) print(`\nfailed in: ${incomplete.join(' ')}\n`);
 print(`\n${passed} passed, ${failed} failed\n`);

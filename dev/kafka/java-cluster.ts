@@ -34,6 +34,9 @@ class PortTaken extends Error {
 export interface JavaKafka {
   readonly java: string;
   readonly jars: string;
+  /** class-archive.ts: for all programs to use, or for the broker to write at its end. */
+  readonly classArchive?: string | undefined;
+  readonly recordClasses?: string;
 }
 
 export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions): Promise<LocalKafka> {
@@ -146,9 +149,9 @@ class JavaCluster implements LocalKafka {
   }
 
   #tool(className: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
-    const { java, jars } = this.#kafka;
-    const program = { className, args, jars, temporary: this.#temporary, maxHeapMiB: TOOL_HEAP_MIB, logLevel: 'error' } as const;
-    return runJava(java, program, signal);
+    const { java, jars, classArchive } = this.#kafka;
+    const common = { className, args, jars, classArchive, temporary: this.#temporary };
+    return runJava(java, { ...common, maxHeapMiB: TOOL_HEAP_MIB, logLevel: 'error' }, signal);
   }
 
   get #temporary(): string {
@@ -178,13 +181,15 @@ class JavaCluster implements LocalKafka {
   }
 
   async #launch(broker: Broker): Promise<void> {
-    const { java, jars } = this.#kafka;
+    const { java, jars, classArchive, recordClasses } = this.#kafka;
     broker.process = await spawnKept({
       command: java,
       args: javaArguments({
         className: 'kafka.Kafka',
         args: [broker.configFile],
         jars,
+        classArchive,
+        recordClasses,
         temporary: this.#temporary,
         maxHeapMiB: BROKER_HEAP_MIB,
         logLevel: 'warn',

@@ -1,4 +1,5 @@
 /** A Kafka to work with, from whatever this machine has (DESIGN 8). */
+import { classArchive } from './class-archive.ts';
 import { findDocker, startDockerBroker } from './docker-broker.ts';
 import { existingCluster } from './existing-cluster.ts';
 import { ensureJars, JarsUnavailable, kafkaVersion } from './jars.ts';
@@ -24,7 +25,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
   if (!('missing' in java)) {
     try {
       const jars = await ensureJars(options.onProgress, undefined, options.signal);
-      return await startJavaCluster({ java: java.java, jars }, options);
+      return await startJavaCluster({ java: java.java, jars, classArchive: classArchive(jars, java.version) }, options);
     } catch (error) {
       if (!(error instanceof JarsUnavailable)) throw error;
       noJava = error.message;
