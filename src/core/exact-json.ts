@@ -45,11 +45,21 @@ export function isKeptNumber(value: unknown): boolean {
   return sourceTextJson.isRawJSON(value);
 }
 
+/** A number that keeps these digits. @param text one number as JSON writes it @throws SyntaxError */
+export function keepNumber(text: string): object {
+  return sourceTextJson.rawJSON(text);
+}
+
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+
+/** Whether a text is one number as JSON writes it. */
+export function isNumberText(text: string): boolean {
+  return NUMBER.test(text);
+}
 
 /** Whether a text is one JSON value. Numbers and literals, the common ones, are not parsed. */
 export function isJsonText(text: string): boolean {
-  if (NUMBER.test(text) || text === 'true' || text === 'false' || text === 'null') return true;
+  if (isNumberText(text) || text === 'true' || text === 'false' || text === 'null') return true;
   try {
     JSON.parse(text);
     return true;
