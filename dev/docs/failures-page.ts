@@ -12,6 +12,7 @@ const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   expired: 'presigned address expired',
   unavailable: '408, 429, 5xx, SlowDown, timeout, reset, out of reach; after the retries of the client',
   protocol: 'answer without sense, file cut',
+  blocked: 'refused on this side by `service.transfer`: address, size, encoding',
 };
 const CALLS: Readonly<Record<ServiceCall, string>> = {
   create: 'create a batch',

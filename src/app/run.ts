@@ -112,6 +112,7 @@ function serviceClient(config: Config, metrics: PromMetrics): ServiceClient {
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
       },
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
+      transferHost: () => {},
       limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },

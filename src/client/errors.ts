@@ -53,6 +53,11 @@ export class ExpiredError extends RequestError {
   override readonly name = 'ExpiredError';
 }
 
+/** Refused on this side, by the options about hosts, addresses and sizes: the other side can do nothing. */
+export class BlockedError extends RequestError {
+  override readonly name = 'BlockedError';
+}
+
 /** 429, 5xx, timeouts, resets: what may pass. The client has already tried again. */
 export class UnavailableError extends RequestError {
   override readonly name = 'UnavailableError';
@@ -99,6 +104,7 @@ const BY_FAILURE: Readonly<Record<ServiceFailure, new (error: ServiceError) => R
   too_large: TooLargeError,
   expired: ExpiredError,
   unavailable: UnavailableError,
+  blocked: BlockedError,
   protocol: ProtocolError,
 };
 

@@ -7,6 +7,7 @@ export type { Batches } from './batches.ts';
 export { ContentReviewClient } from './client.ts';
 export type { Decisions } from './decisions.ts';
 export {
+  BlockedError,
   ContentReviewError,
   ExpiredError,
   NoResultsError,

@@ -87,9 +87,10 @@ export async function* resumedRows(
   }
 }
 
-/** The storage had begun to answer: nothing below has tried that again. */
+/** The storage had begun to answer, so nothing below has tried that again, and another time it may get further. */
 function brokeOff(error: unknown): boolean {
-  return error instanceof ServiceError && error.operation === 'download' && Math.floor((error.status ?? 0) / 100) === 2;
+  if (!(error instanceof ServiceError) || error.operation !== 'download' || error.sameAgain) return false;
+  return Math.floor((error.status ?? 0) / 100) === 2;
 }
 
 async function* readRows(

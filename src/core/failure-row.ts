@@ -12,8 +12,8 @@ export type Reaction =
   | { readonly do: 'reject_type' }
   /** This attempt at the batch has failed. */
   | { readonly do: 'fail'; readonly as: JobFailure }
-  /** Ask for the batch again and download its results from the start; `counted` ones end as missing rows. */
-  | { readonly do: 'download_again'; readonly counted: boolean };
+  /** Ask for the batch again and download its results from the start, no sooner than `afterMs`; `counted` ones end as missing rows. */
+  | { readonly do: 'download_again'; readonly counted: boolean; readonly afterMs?: number };
 
 /** Why a batch, or what is left of it, did not end with a decision for each record: metric label, code of ERROR decisions. */
 export type JobFailure =
@@ -24,6 +24,7 @@ export type JobFailure =
   | 'upload_expired'
   | 'upload_rejected'
   | 'upload_too_large'
+  | 'upload_blocked'
   | 'rows_missing'
   | 'rows_failed'
   | 'review_timeout';

@@ -52,8 +52,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector: 'Asks again, for as long as it takes: a proxy or a deployment between may be at fault.',
     user: 'Log line at warn, `shards_paused{reason="service_unavailable"}`',
     calls: {
-      create: ['protocol', 'not_found', 'too_large', 'expired'],
-      status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired'],
+      create: ['protocol', 'not_found', 'too_large', 'expired', 'blocked'],
+      status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired', 'blocked'],
     },
     reaction: WAIT,
   },
@@ -68,8 +68,29 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: 'Log line at error',
   },
   {
+    event: 'upload address not allowed',
+    connector:
+      'Sends nothing there (`service.transfer`), gives the batch up and submits the same records in a new one, for as long as it takes; after five in a row the type pauses and one batch per pause is tried. No record is given up for it.',
+    user: 'Log line at warn that names the host and the option, `http_requests_total{operation="upload",code="blocked"}`, `jobs_failed_total{reason="upload_blocked"}`, `shards_paused{reason="type_failing"}`',
+    options: ['review.typePause'],
+    calls: { upload: ['blocked'] },
+    reaction: { do: 'fail', as: 'upload_blocked' },
+    job: {
+      failure: 'upload_blocked',
+      again: 'always',
+      halved: false,
+      pausesType: true,
+      message: 'the upload address is not one that may be talked to',
+    },
+    provenBy: {
+      file: 'test/unit/pipeline/blocked.test.ts',
+      test: 'upload address not allowed: the records go into new batches until the address is allowed, and none is given up',
+    },
+  },
+  {
     event: 'upload address expired',
-    connector: 'Gives the batch up and submits the same records in a new one.',
+    connector:
+      'Gives the batch up and submits the same records in a new one. If the answer to an earlier try was lost, the file may be there: the batch is then followed first, as if uploaded (`uploadGrace`); so with every other refusal of an upload.',
     user: '`jobs_failed_total{reason="upload_expired"}`',
     calls: { upload: ['expired'] },
     reaction: { do: 'fail', as: 'upload_expired' },
@@ -164,7 +185,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batch unknown to the service',
     connector:
-      'Asks on for a grace (404 and 410 may pass), then submits the records in a new batch. At once when the batch is of another type than its job: the id was given twice.',
+      'So too an import. Asks on for a grace (404 and 410 may pass), then submits the records in a new batch or import. At once when the batch is of another type than its job: the id was given twice.',
     user: 'Log line at error, `jobs_failed_total{reason="batch_unknown"}`',
     options: ['review.missingGrace'],
     job: {
@@ -207,6 +228,18 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: '`http_requests_total{operation="download",code="403"}`, log line at warn',
     calls: { results: ['expired'] },
     reaction: { do: 'download_again', counted: false },
+  },
+  {
+    event: 'download refused on this side',
+    connector:
+      'An address that is not allowed, a file larger than `service.transfer.maxResultBytes`, one that grows too much when it is decompressed, or an encoding that nobody here knows: keeps what was settled, and looks again every five minutes, for as long as it takes. Rows never count as missing for it.',
+    user: '`http_requests_total{operation="download",code="blocked"}`, log line at warn that names the option, `oldest_unsettled_timestamp_seconds`',
+    calls: { results: ['blocked'] },
+    reaction: { do: 'download_again', counted: false, afterMs: 300_000 },
+    provenBy: {
+      file: 'test/unit/pipeline/blocked.test.ts',
+      test: 'download refused on this side: it is tried again every five minutes, and rows never count as missing',
+    },
   },
   {
     event: 'download cut or unreadable',

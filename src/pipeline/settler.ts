@@ -191,12 +191,12 @@ class Pass {
       { batch: this.#job.record.remoteId, error: cut.message, left: this.#job.left.size },
       'the download of results ended early; trying again',
     );
-    const { counted } = reactionTo('results', cut.failure);
+    const { counted, afterMs = 0 } = reactionTo('results', cut.failure);
     if (counted && this.#download > this.#shard.context.options.retry.downloads) {
       this.#anomaly('unreadable');
       return 'rows_missing';
     }
-    return { afterMs: cut.retryAfterMs ?? 0, counted };
+    return { afterMs: Math.max(afterMs, cut.retryAfterMs ?? 0), counted };
   }
 
   /** The file is whole, yet rows are wanting: it may have been read before it was complete. */

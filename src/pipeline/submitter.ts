@@ -220,6 +220,7 @@ export class Submitter {
   /** Only after the job is in the journal (I4), and only while the group hears from us. */
   async #upload(job: LiveJob, created: CreatedJob, body: EncodedBody): Promise<void> {
     const { context, signal, uploadSignal } = this.#shard;
+    let mayHaveArrived = false;
     for (let attempt = 0; ; attempt++) {
       await this.#membership();
       signal.throwIfAborted();
@@ -227,20 +228,28 @@ export class Submitter {
       try {
         await this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
         this.#observe('upload', startedMs);
-        const status = this.#shard.status(job);
-        status.phase = 'reviewing';
-        status.graceFromMs = context.clock.now();
-        if (!signal.aborted) this.#track(job);
-        return;
+        return this.#uploaded(job);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
         this.#shard.logger.warn({ job: job.record.id, batch: job.record.remoteId, error: error.message }, 'the upload failed');
         const reaction = reactionTo('upload', error.failure);
+        mayHaveArrived ||= error.mayHaveArrived;
+        // Submitted again now it might be reviewed twice: the service is asked first, as for an upload whose answer was good.
+        if (reaction.do === 'fail' && mayHaveArrived) return this.#uploaded(job);
         if (reaction.do === 'fail') return this.#fail(job, reaction.as);
         await this.#wait(reaction.because, attempt, error.retryAfterMs);
       }
     }
+  }
+
+  /** It is at the service, or may be: if not, its grace ends without it. */
+  #uploaded(job: LiveJob): void {
+    const { context, signal } = this.#shard;
+    const status = this.#shard.status(job);
+    status.phase = 'reviewing';
+    status.graceFromMs = context.clock.now();
+    if (!signal.aborted) this.#track(job);
   }
 
   /** A member that the group has not heard for a session timeout may have been replaced: it must not upload. */

@@ -10,7 +10,6 @@ import { ProtocolViolation } from './fields.ts';
 import type { HttpPool } from './http.ts';
 import type { ServiceContext } from './options.ts';
 import { Permits } from './permits.ts';
-import { parseWebAddress } from './presigned-address.ts';
 import { type Attempt, serviceError } from './problem.ts';
 import { shownAddress } from './redaction.ts';
 import { withRetry } from './retry.ts';
@@ -36,11 +35,11 @@ export class Api {
   readonly #permits: Permits;
   readonly #limit: AdaptiveLimit;
 
-  /** @throws TypeError when baseUrl is no http(s) address, or holds credentials, a query or a fragment. */
-  constructor(context: ServiceContext, pool: HttpPool, baseUrl: string, apiKey: () => Promise<string>) {
+  /** @param baseUrl see checkedBaseUrl */
+  constructor(context: ServiceContext, pool: HttpPool, baseUrl: URL, apiKey: () => Promise<string>) {
     this.#context = context;
     this.#pool = pool;
-    this.#baseUrl = checkedBaseUrl(baseUrl);
+    this.#baseUrl = baseUrl.origin + baseUrl.pathname.replace(/\/+$/, '');
     this.#apiKey = apiKey;
     const { maxConcurrentRequests: max, limitWindowMs: windowMs } = context.settings;
     const permits = new Permits(max);
@@ -144,13 +143,4 @@ function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { re
     if (error instanceof ProtocolViolation) return { violation: error.message };
     throw error;
   }
-}
-
-function checkedBaseUrl(baseUrl: string): string {
-  const url = parseWebAddress(baseUrl);
-  if (url === undefined) throw new TypeError('base_url must be an absolute http:// or https:// address');
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new TypeError('base_url must hold no credentials, query or fragment');
-  }
-  return url.origin + url.pathname.replace(/\/+$/, '');
 }

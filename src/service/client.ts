@@ -1,11 +1,16 @@
 /** The Content Review Service, as the rest of the connector sees it: one client per pipeline and service account. */
 import { Api } from './api.ts';
+import { checkedBaseUrl } from './base-url.ts';
 import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batches.ts';
 import { type DecisionView, getDecision, type LabelView } from './decisions.ts';
+import { checkedHeaders } from './extra-headers.ts';
 import { HttpPool } from './http.ts';
 import { type CreatedImport, createImport, getImport, type ImportView, problemWithImportPath } from './imports.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
+import { NO_PROXY_RULES, proxyChooser } from './proxy.ts';
+import { TlsContext } from './tls-files.ts';
 import { Transfer, type UploadOptions } from './transfer.ts';
+import { transferPolicy } from './transfer-policy.ts';
 import type { UploadBody } from './upload-body.ts';
 
 export type { BatchView, CreatedBatch, CreatedImport, DecisionView, ImportView, LabelView };
@@ -19,22 +24,40 @@ interface Cancellable {
  * Failures that may pass (429, 5xx, timeouts, resets) were retried before a ServiceError `unavailable` comes out.
  */
 export class ServiceClient {
-  readonly #pool: HttpPool;
+  /** One for base_url and one for transfers: no transfer may use a connection that was made without looking where it leads. */
+  readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
   readonly #importPath: string;
 
-  /** @throws TypeError when baseUrl or importPath cannot be used. */
+  /** @throws TypeError when an option cannot be used. */
   constructor(options: ServiceClientOptions) {
     const context = contextOf(options);
     const { maxConcurrentRequests, maxConcurrentTransfers, importPath } = context.settings;
     const problem = problemWithImportPath(importPath);
     if (problem !== undefined) throw new TypeError(`the path of the import status ${problem}`);
     this.#importPath = importPath;
-    // Enough for everything the permits let through, were API and storage one origin.
-    this.#pool = new HttpPool(context.settings, maxConcurrentRequests + 2 * maxConcurrentTransfers);
-    this.#api = new Api(context, this.#pool, options.baseUrl, options.apiKey);
-    this.#transfer = new Transfer(context, this.#pool, options.allowUrl ?? (() => true));
+    const { allowHttp = [], transferHosts: hosts = [], allowPrivate = [], tls, lookup } = options;
+    const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
+    const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
+    const proxyFor = proxyChooser(options.proxy ?? NO_PROXY_RULES);
+    const network = { proxyFor, lookup, tls: TlsContext.of(tls) };
+    const api = new HttpPool(context.settings, maxConcurrentRequests, network);
+    // The client certificate is for the service, not for whatever host it names.
+    const storageTls = TlsContext.of(tls?.ca === undefined ? undefined : { ca: tls.ca });
+    const storage = new HttpPool(context.settings, 2 * maxConcurrentTransfers, {
+      ...network,
+      tls: storageTls,
+      allowsAddress: policy.allowsAddress,
+    });
+    this.#pools = [api, storage];
+    this.#api = new Api(context, api, baseUrl, options.apiKey);
+    this.#transfer = new Transfer(context, storage, {
+      policy,
+      allowUrl: options.allowUrl ?? (() => true),
+      uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
+      downloadHeaders: checkedHeaders(options.downloadHeaders ?? {}),
+    });
   }
 
   /** Section 4.1. */
@@ -73,7 +96,7 @@ export class ServiceClient {
   }
 
   /** Ends what is under way with an AbortError and frees the connections. Repeatable. */
-  close(): Promise<void> {
-    return this.#pool.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 }

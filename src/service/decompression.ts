@@ -1,39 +1,66 @@
 /** Undoes the Content-Encoding of a download: storage hands out what was stored, compressed or not, whoever asks. */
-import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { NetworkError } from './network-error.ts';
 
 /** Growth is not judged below this: a small file of zeros is no attack. */
 const JUDGED_FROM_BYTES = 1024 * 1024;
 
-/** undefined when the encoding is one that this client cannot undo. */
-export function decoderOf(contentEncoding: string | undefined): 'identity' | 'gzip' | undefined {
-  const encoding = (contentEncoding ?? '').trim().toLowerCase();
-  if (encoding === '' || encoding === 'identity') return 'identity';
-  return encoding === 'gzip' || encoding === 'x-gzip' ? 'gzip' : undefined;
+type Decoder = Transform & { readonly bytesWritten: number };
+
+const DECODERS: Readonly<Record<string, () => Decoder>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+export interface BodyLimits {
+  /** Plain bytes in all. */
+  readonly maxBytes: number;
+  /** A compressed body may not grow by more than this factor (checked after the first MiB). */
+  readonly maxRatio: number;
 }
 
 /**
- * The plain bytes of a gzip body, a chunk at a time. Leaving the loop early destroys `body`.
- * @throws NetworkError when the data is no gzip, ends too early, or grows by more than `maxRatio`; errors of `body` as they are.
+ * The plain bytes of a body, a chunk at a time. Leaving the loop early destroys `body`. Compressed bytes are undone as they are
+ * asked for, so what is too much is never held.
+ * @throws NetworkError: `blocked` for an encoding that is none of ours, or more than the limits allow; `bad_answer` when the data
+ * is not what it says; `reset` when it ends too early. Errors of `body` as they are.
  */
-export async function* gunzip(body: Readable, maxRatio: number): AsyncGenerator<Buffer> {
-  let plainBytes = 0;
-  const gunzip = createGunzip();
+export async function* plainBytes(
+  body: Readable,
+  contentEncoding: string | undefined,
+  { maxBytes, maxRatio }: BodyLimits,
+): AsyncGenerator<Buffer> {
+  const encoding = (contentEncoding ?? '').trim().toLowerCase();
+  const plain = encoding === '' || encoding === 'identity';
+  const create = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
+  // Several encodings, one over the other, multiply their ratios: no storage does that to a file of ours.
+  if (!plain && create === undefined) throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
+  const decoder = create?.();
   // The callback only keeps the pipeline from throwing: the loop below sees the same error.
-  pipeline(body, gunzip, () => {});
+  if (decoder !== undefined) pipeline(body, decoder, () => {});
+  let bytes = 0;
   try {
-    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
-      plainBytes += chunk.length;
-      if (plainBytes > JUDGED_FROM_BYTES && plainBytes > gunzip.bytesWritten * maxRatio) {
-        throw new NetworkError('bad_answer', 'GREW_TOO_MUCH');
+    for await (const chunk of (decoder ?? body) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
+      if (decoder !== undefined && bytes > JUDGED_FROM_BYTES && bytes > decoder.bytesWritten * maxRatio) {
+        throw new NetworkError('blocked', 'GREW_TOO_MUCH');
       }
       yield chunk;
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-    // zlib's word for an end before the end.
-    if (code === 'Z_BUF_ERROR') throw new NetworkError('reset', code);
-    throw code.startsWith('Z_') ? new NetworkError('bad_answer', code) : error;
+    if (decoder === undefined || error instanceof NetworkError || error === body.errored) throw error;
+    throw decodingError(error);
   }
+}
+
+function decodingError(error: unknown): NetworkError {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  // zlib's word for an end before the end.
+  if (code === 'Z_BUF_ERROR') return new NetworkError('reset', code);
+  return new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');
 }

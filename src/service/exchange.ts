@@ -3,6 +3,7 @@ import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
 import { NetworkError, type NetworkFailure } from './network-error.ts';
 import type { ServiceContext } from './options.ts';
 import type { Problem } from './problem.ts';
+import { NOT_PUBLIC } from './transfer-policy.ts';
 
 export type Exchanged<T> = { readonly answer: HttpAnswer; readonly read: T } | { readonly problem: Problem };
 
@@ -59,6 +60,30 @@ const WHAT: Readonly<Record<NetworkFailure, string>> = {
   reset: 'closed the connection before its answer was complete',
   bad_answer: 'answered with something that is not HTTP, or too large',
   bad_request: 'was not called: the request cannot be sent',
+  proxy_failed: 'was not called: the proxy did not let the request through',
+  blocked: 'was refused on this side',
+};
+
+/** What to do, where the code says it. */
+const TLS_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST|^EPROTO$/,
+    'what answers there does not speak TLS: is it http, or another port?',
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
+    'its authority is not trusted here: name the certificate of the authority in service.tls.ca, or in the variable NODE_EXTRA_CA_CERTS',
+  ],
+  [/HAS_EXPIRED|NOT_YET_VALID/, 'its certificate is not valid now: check it, and the clock of this machine'],
+  [/ALTNAME|HOSTNAME/, 'its certificate is that of another host: check the address'],
+  [/ALERT/, 'it did not accept this side: if it asks for a client certificate, service.tls.certificate and .key name one'],
+];
+
+const BLOCKED: Readonly<Record<string, string>> = {
+  ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
+  UNKNOWN_CONTENT_ENCODING: 'sent a file in an encoding that is none of gzip, deflate, br and zstd',
+  GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
+  RESULT_TOO_LARGE: 'sent a file that is larger than service.transfer.maxResultBytes',
 };
 
 /** What a failure below HTTP means for an operation. */
@@ -67,7 +92,17 @@ export function networkProblem(error: NetworkError): Problem {
   const reason = error.failure;
   if (reason === 'bad_answer') return { failure: 'protocol', what, reason };
   if (reason === 'bad_request') return { failure: 'rejected', what, reason };
-  if (reason === 'tls_failed')
-    return { failure: 'unavailable', what, reason, advice: 'check the certificate and the trusted authorities' };
+  if (reason === 'blocked') return { failure: 'blocked', what: BLOCKED[error.code] ?? what, reason };
+  if (reason === 'tls_failed') {
+    const known = TLS_ADVICE.find(([pattern]) => pattern.test(error.code))?.[1];
+    return { failure: 'unavailable', what, reason, advice: known ?? 'check the certificate and the trusted authorities' };
+  }
+  if (reason === 'proxy_failed') {
+    const wants = error.code === 'HTTP_407' || error.code === 'NO_CREDENTIALS';
+    const advice = wants
+      ? 'it wants a user and a password: service.proxy.credentials, or user:password@ in the variable that names the proxy'
+      : 'check the proxy (service.proxy, HTTPS_PROXY), and whether NO_PROXY should name this host';
+    return { failure: 'unavailable', what, reason, advice };
+  }
   return { failure: 'unavailable', what, reason };
 }

@@ -49,6 +49,6 @@ export function optionalCount(fields: Fields, name: string): number | undefined 
 }
 
 /** Whether a path can be made with this id: dot segments would name another resource, lone surrogates cannot be escaped. */
-export function isPathSegment(id: string): boolean {
-  return id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
+export function isPathSegment(id: unknown): id is string {
+  return typeof id === 'string' && id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
 }

@@ -2,11 +2,16 @@
 import type { Readable } from 'node:stream';
 import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
 import { abortable } from '../core/abortable.ts';
+import { connector, type LookupAll, proxyHeaders } from './connector.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { HttpTimeouts } from './options.ts';
+import type { ProxyFor } from './proxy.ts';
+import type { TlsContext } from './tls-files.ts';
 
 /** More than any error page or decision needs to tell. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** Of all headers of an answer together: storage sends a few hundred. */
+const MAX_HEADER_BYTES = 16 * 1024;
 /** How much of an unwanted body is read to keep its connection; beyond it the connection is dropped. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
@@ -34,25 +39,44 @@ export interface HttpAnswer {
   discard(): void;
 }
 
+/** How the connections of a pool are made. */
+export interface Network {
+  /** See ConnectorOptions. */
+  readonly allowsAddress?: (host: string, address: string) => boolean;
+  readonly proxyFor: ProxyFor;
+  readonly tls: TlsContext | undefined;
+  readonly lookup?: LookupAll | undefined;
+}
+
 export class HttpPool {
   readonly #agent: Agent;
+  /** To proxies that pass plain http on. */
+  readonly #forward: Agent;
   readonly #timeouts: HttpTimeouts;
+  readonly #proxyFor: ProxyFor;
+  readonly #closing = new AbortController();
 
   /** @param maxConnections to one origin; what is beyond waits for a free one. */
-  constructor(timeouts: HttpTimeouts, maxConnections: number) {
+  constructor(timeouts: HttpTimeouts, maxConnections: number, network: Network) {
     this.#timeouts = timeouts;
-    this.#agent = new Agent({
-      connect: { timeout: timeouts.connectTimeoutMs },
-      connections: maxConnections,
-      headersTimeout: timeouts.headersTimeoutMs,
-      bodyTimeout: timeouts.bodyTimeoutMs,
-      // Shorter than the idle limit of common load balancers, so that it is us who hang up.
-      keepAliveTimeout: 30_000,
-      keepAliveMaxTimeout: 300_000,
-      // One request per connection at a time: presigned storage was measured over HTTP/1.1, and a slow answer holds up nobody.
-      pipelining: 1,
-      allowH2: false,
-    });
+    this.#proxyFor = network.proxyFor;
+    const common = { timeoutMs: timeouts.connectTimeoutMs, closed: this.#closing.signal };
+    const agent = (connect: ReturnType<typeof connector>): Agent =>
+      new Agent({
+        connect,
+        connections: maxConnections,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: timeouts.headersTimeoutMs,
+        bodyTimeout: timeouts.bodyTimeoutMs,
+        // Shorter than the idle limit of common load balancers, so that it is us who hang up.
+        keepAliveTimeout: 30_000,
+        keepAliveMaxTimeout: 300_000,
+        // One request per connection at a time: presigned storage was measured over HTTP/1.1, and a slow answer holds up nobody.
+        pipelining: 1,
+        allowH2: false,
+      });
+    this.#agent = agent(connector({ ...common, ...network }));
+    this.#forward = agent(connector({ ...common, proxyFor: () => undefined, tls: network.tls }));
   }
 
   /**
@@ -70,11 +94,10 @@ export class HttpPool {
           request.onSent?.();
         }),
       );
-    const exchange = this.#agent.compose(noteSent).request({
-      origin: request.url.origin,
-      path: request.url.pathname + request.url.search,
+    const { agent, proxied, ...target } = await this.#route(request);
+    const exchange = agent.compose(noteSent).request({
+      ...target,
       method: request.method,
-      headers: { ...request.headers },
       body: request.body ?? null,
       headersTimeout: request.headersTimeoutMs ?? this.#timeouts.headersTimeoutMs,
       signal,
@@ -84,6 +107,10 @@ export class HttpPool {
       const { statusCode, headers, body } = await abortable(exchange, signal, (late) =>
         late.body.on('error', () => {}).destroy(),
       );
+      if (proxied && statusCode === 407) {
+        body.on('error', () => {}).destroy();
+        throw new NetworkError('proxy_failed', 'HTTP_407');
+      }
       return {
         status: statusCode,
         header: (name) => headers[name]?.toString(),
@@ -97,9 +124,19 @@ export class HttpPool {
     }
   }
 
+  /** Plain http through a proxy has the whole address as its target; https goes through a tunnel, which the connector makes. */
+  async #route({ url, headers }: HttpRequest) {
+    const proxy = url.protocol === 'http:' ? this.#proxyFor(url) : undefined;
+    const path = url.pathname + url.search;
+    if (proxy === undefined) return { agent: this.#agent, proxied: false, origin: url.origin, path, headers: { ...headers } };
+    const forwarded = { ...headers, host: url.host, ...(await proxyHeaders(proxy)) };
+    return { agent: this.#forward, proxied: true, origin: proxy.url.origin, path: url.origin + path, headers: forwarded };
+  }
+
   /** Ends every exchange under way with an AbortError and frees the connections. Repeatable. */
   async close(): Promise<void> {
-    if (!this.#agent.destroyed) await this.#agent.destroy();
+    this.#closing.abort();
+    await Promise.all([this.#agent, this.#forward].map(async (agent) => agent.destroyed || (await agent.destroy())));
   }
 }
 

@@ -31,6 +31,9 @@ export function problemWithImportPath(template: string): string | undefined {
   const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
   if (!/^[\x21-\x7e]*$/.test(rest)) return 'must hold no spaces and nothing beyond ASCII: escape them (%20)';
   if (/[#{}\\]/.test(rest)) return `must hold no #, no backslash and no braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+  // Also as an address reads them: escaped, with or without an id in between. They would leave what is below base_url.
+  const steps = (template.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
+  if (steps.some((step) => step === '.' || step === '..')) return 'must hold no dot segments (. and ..): they name another place';
   return undefined;
 }
 

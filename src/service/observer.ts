@@ -12,8 +12,10 @@ export interface ServiceObserver {
   retry(operation: string, reason: string): void;
   /** How much may go on at once at `target`, now that its answers have changed that. */
   limit(target: ServiceTarget, limit: number): void;
+  /** A host of presigned addresses is about to be talked to for the first time. */
+  transferHost(host: string): void;
   /** A create may have made something that nobody knows the id of. It has no upload, so it costs nothing (DESIGN 4). */
   orphanPossible(): void;
 }
 
-export const SILENT_OBSERVER: ServiceObserver = { request() {}, retry() {}, limit() {}, orphanPossible() {} };
+export const SILENT_OBSERVER: ServiceObserver = { request() {}, retry() {}, limit() {}, transferHost() {}, orphanPossible() {} };

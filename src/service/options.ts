@@ -1,7 +1,11 @@
 /** Settings of the client, with the defaults that hold when one is left out. Every duration is in milliseconds. */
 import type { Clock, Random } from '../core/ports/clock.ts';
+import type { LookupAll } from './connector.ts';
+import type { ExtraHeaders } from './extra-headers.ts';
 import { DEFAULT_IMPORT_PATH } from './imports.ts';
 import { type ServiceObserver, SILENT_OBSERVER } from './observer.ts';
+import type { ProxyRules } from './proxy.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 export interface HttpTimeouts {
   /** Name lookup, TCP and TLS together. */
@@ -35,6 +39,8 @@ export interface ServiceClientSettings extends HttpTimeouts {
   readonly limitWindowMs: number;
   /** An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
+  /** Bytes of one download, decompressed. */
+  readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
   /** Path below base_url that an import's status is asked at; `{import_id}` stands for the id. */
@@ -50,11 +56,33 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   maxConcurrentTransfers: 8,
   limitWindowMs: 1_000,
   minUploadBytesPerSecond: 64 * 1024,
+  maxResultBytes: 1024 ** 3,
   maxDecompressionRatio: 200,
   importPath: DEFAULT_IMPORT_PATH,
 };
 
-export interface ServiceClientOptions extends Partial<Omit<ServiceClientSettings, 'retry'>> {
+/** Where this client may go, and how (docs/service-security.md). */
+export interface NetworkOptions {
+  /** Hosts that may be talked to by http, base_url's included; this machine may always. */
+  readonly allowHttp?: readonly string[];
+  /** Hosts of transfers: `files.example.com`, `*.example.com`, with `:port` if it matters. Default: every host with public addresses. */
+  readonly transferHosts?: readonly string[];
+  /** Hosts, and ranges such as `10.0.0.0/8`, that transfers may reach although their addresses are not public. */
+  readonly allowPrivate?: readonly string[];
+  /** Asked for each presigned address and each redirect, after the rules above. Default: all that they let through. */
+  readonly allowUrl?: AllowUrl;
+  /** Of every upload, as long as it stays on its first origin. */
+  readonly uploadHeaders?: ExtraHeaders;
+  /** Of every download, as long as it stays on its first origin. */
+  readonly downloadHeaders?: ExtraHeaders;
+  /** Default: none. */
+  readonly proxy?: ProxyRules;
+  readonly tls?: TlsFiles;
+  /** Name lookup, for tests. */
+  readonly lookup?: LookupAll;
+}
+
+export interface ServiceClientOptions extends Partial<Omit<ServiceClientSettings, 'retry'>>, NetworkOptions {
   /** http(s) address that the paths of service-interface.md section 4 are relative to. */
   readonly baseUrl: string;
   /** Asked for every single request, so that a rotated key is picked up. */
@@ -63,8 +91,6 @@ export interface ServiceClientOptions extends Partial<Omit<ServiceClientSettings
   readonly random: Pick<Random, 'next'>;
   readonly observer?: ServiceObserver;
   readonly retry?: Partial<RetrySettings>;
-  /** Asked for each presigned address and each redirect. Default: any http(s) address. */
-  readonly allowUrl?: AllowUrl;
 }
 
 /** What the parts of the client share: all settings filled in, and the injected collaborators. */
@@ -77,9 +103,11 @@ export interface ServiceContext {
 
 /** Fills in the defaults. */
 export function contextOf(options: ServiceClientOptions): ServiceContext {
-  const { baseUrl: _, apiKey: __, clock, random, observer, retry, allowUrl: ___, ...settings } = options;
+  const { clock, random, observer, retry } = options;
+  const names = Object.keys(DEFAULT_SETTINGS) as (keyof ServiceClientSettings)[];
+  const settings = Object.fromEntries(names.map((name) => [name, options[name] ?? DEFAULT_SETTINGS[name]]));
   return {
-    settings: { ...DEFAULT_SETTINGS, ...settings, retry: { ...DEFAULT_SETTINGS.retry, ...retry } },
+    settings: { ...(settings as unknown as ServiceClientSettings), retry: { ...DEFAULT_SETTINGS.retry, ...retry } },
     clock,
     random,
     observer: observer ?? SILENT_OBSERVER,

@@ -13,6 +13,10 @@ export interface Problem {
   readonly advice?: string;
   /** Not to be tried again here, also when the failure may pass. */
   readonly final?: boolean;
+  /** Of uploads: a try whose answer was lost may have brought the file. */
+  readonly mayHaveArrived?: boolean;
+  /** Of downloads: the same would come again. */
+  readonly sameAgain?: boolean;
 }
 
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {
@@ -22,6 +26,7 @@ const ADVICE: Readonly<Record<ServiceFailure, string>> = {
   too_large: 'send less at once: lower the batch limits in rows or bytes',
   expired: 'ask for a new address; if it happens often, check the clock of this machine',
   unavailable: 'try again later; if it stays, check the service and the network between',
+  blocked: 'this side refuses it, and does so again: check service.transfer (docs/service-security.md), and who answers there',
   protocol:
     'the answer is not what service-interface.md promises: check base_url, proxies between, and the version of the service',
 };
@@ -36,6 +41,8 @@ export function serviceError(operation: string, address: string, problem: Proble
     operation,
     status: problem.status,
     retryAfterMs: problem.retryAfterMs,
+    mayHaveArrived: problem.mayHaveArrived,
+    sameAgain: problem.sameAgain,
   });
 }
 

@@ -4,8 +4,9 @@
  */
 import { abortable } from '../core/abortable.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import { decoderOf, gunzip } from './decompression.ts';
+import { plainBytes } from './decompression.ts';
 import { errorText, exchange, isSuccess, networkProblem } from './exchange.ts';
+import { currentHeaders, type ExtraHeaders, problemWithExtraHeader } from './extra-headers.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { AllowUrl, ServiceContext } from './options.ts';
@@ -16,34 +17,48 @@ import { shownAddress } from './redaction.ts';
 import { isRedirect, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
 import { withRetry } from './retry.ts';
 import { storageProblem } from './storage-problem.ts';
+import type { TransferPolicy } from './transfer-policy.ts';
 import { BodySource, type UploadBody } from './upload-body.ts';
 
-/** Made from the request itself, or not ours to send to a presigned address. */
-const RESERVED_HEADERS = /^(authorization|content-length|content-type|host|connection|transfer-encoding)$/i;
+/** Hosts remembered, so that each is told once. */
+const MAX_HOSTS = 1000;
 
 export interface UploadOptions {
   /** Sent exactly so: it is part of the signature. */
   readonly contentType: string;
   readonly signal: AbortSignal;
-  /** What a storage needs besides, such as `x-ms-blob-type: BlockBlob` (Azure). */
+  /** What a storage needs besides, such as `x-ms-blob-type: BlockBlob` (Azure); beside, and before, the client's own. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
-type TransferRequest = Omit<HttpRequest, 'url' | 'body'> & { readonly source?: BodySource };
+export interface TransferOptions {
+  readonly policy: TransferPolicy;
+  readonly allowUrl: AllowUrl;
+  readonly uploadHeaders: ExtraHeaders;
+  readonly downloadHeaders: ExtraHeaders;
+}
+
+type TransferRequest = Omit<HttpRequest, 'url' | 'body' | 'onSent'> & {
+  readonly source?: BodySource;
+  /** For the origin that the service named, and no other. */
+  readonly extra: Readonly<Record<string, string>>;
+};
 type Opened = { readonly answer: HttpAnswer; readonly address: string };
 
 export class Transfer {
   readonly #context: ServiceContext;
   readonly #pool: HttpPool;
-  readonly #allowUrl: AllowUrl;
+  readonly #options: TransferOptions;
+  readonly #hosts = new Set<string>();
   readonly #uploads: Permits;
   readonly #downloads: Permits;
   readonly #limit: AdaptiveLimit;
 
-  constructor(context: ServiceContext, pool: HttpPool, allowUrl: AllowUrl) {
+  /** @param pool connects to nothing that the policy objects to */
+  constructor(context: ServiceContext, pool: HttpPool, options: TransferOptions) {
     this.#context = context;
     this.#pool = pool;
-    this.#allowUrl = allowUrl;
+    this.#options = options;
     const { maxConcurrentTransfers: max, limitWindowMs: windowMs } = context.settings;
     const uploads = new Permits(max);
     const downloads = new Permits(max);
@@ -64,29 +79,34 @@ export class Transfer {
   /**
    * PUT of the whole body, with its Content-Length. The same PUT again is harmless, so unclear outcomes are tried again,
    * as long as the body can be made again.
-   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`, `protocol`; the signal's reason when aborted;
-   * what the source of a streamed body threw, and RangeError when it had another length than it said.
+   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`, `blocked`, `protocol`, with `mayHaveArrived`;
+   * the signal's reason when aborted; what the source of a streamed body threw, and RangeError when it had another length than it said.
    */
   async upload(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
     const operation = 'upload';
     const url = addressOf(operation, uploadUrl);
     const source = new BodySource(body);
-    const extra = Object.entries(options.extraHeaders ?? {}).filter(([name]) => !RESERVED_HEADERS.test(name));
+    const extra = Object.entries(options.extraHeaders ?? {}).filter(([name]) => problemWithExtraHeader(name) === undefined);
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
-    const request: TransferRequest = {
+    const request = {
       method: 'PUT',
-      headers: { 'content-type': options.contentType, 'content-length': String(source.length), ...Object.fromEntries(extra) },
+      headers: { 'content-type': options.contentType, 'content-length': String(source.length) },
       source,
       // The pool's clock for headers starts with the first byte sent, so it has to cover the sending too.
       headersTimeoutMs: headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
-    };
+    } as const;
+    let mayHaveArrived = false;
     await withRetry(this.#context, operation, options.signal, () =>
       this.#uploads.run(options.signal, async () => {
         try {
-          const opened = await this.#follow(operation, request, url, options.signal);
+          const headers = { ...(await this.#extra(operation, url, this.#options.uploadHeaders)), ...Object.fromEntries(extra) };
+          const opened = await this.#follow(operation, { ...request, extra: headers }, url, options.signal);
           if ('value' in opened) opened.value.answer.discard();
           source.throwIfFailed();
-          return 'problem' in opened && !source.repeatable ? { ...opened, problem: onlyOnce(opened.problem) } : opened;
+          if ('value' in opened) return opened;
+          mayHaveArrived ||= opened.problem.mayHaveArrived === true;
+          const problem = { ...opened.problem, mayHaveArrived };
+          return { ...opened, problem: source.repeatable ? problem : onlyOnce(problem) };
         } finally {
           source.close();
         }
@@ -98,7 +118,8 @@ export class Transfer {
    * GET of a file: its bytes as they come, decompressed when they were stored so. Nothing is sent before the first chunk is
    * asked for; leaving the loop frees the connection. A body that fails half-way is not tried again here: only the caller
    * knows what it can skip.
-   * @throws ServiceError: as `upload`, and `protocol` for a body that ends early or cannot be decompressed; the signal's reason when aborted.
+   * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be decompressed, `blocked` for one that is too
+   * large, or in an encoding that nobody here knows; the signal's reason when aborted.
    */
   async *download(downloadUrl: string, options: { readonly signal: AbortSignal }): AsyncGenerator<Buffer, void, void> {
     const operation = 'download';
@@ -107,11 +128,12 @@ export class Transfer {
     const release = await this.#downloads.acquire(signal);
     try {
       const startedMs = this.#context.clock.now();
-      const { answer, address } = await withRetry(this.#context, operation, signal, () =>
-        this.#follow(operation, { method: 'GET', headers: {} }, url, signal),
-      );
+      const { answer, address } = await withRetry(this.#context, operation, signal, async () => {
+        const extra = await this.#extra(operation, url, this.#options.downloadHeaders);
+        return await this.#follow(operation, { method: 'GET', headers: {}, extra }, url, signal);
+      });
       try {
-        yield* this.#decoded(answer);
+        yield* this.#plain(answer);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         const failure = error instanceof NetworkError ? error : networkError(error, 'body');
@@ -125,14 +147,39 @@ export class Transfer {
     }
   }
 
-  async *#decoded(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
-    const decoder = decoderOf(answer.header('content-encoding'));
-    if (decoder === 'identity') yield* answer.body as AsyncIterable<Buffer>;
-    else if (decoder === 'gzip') yield* gunzip(answer.body, this.#context.settings.maxDecompressionRatio);
-    else {
-      answer.discard();
-      throw new NetworkError('bad_answer', 'UNKNOWN_CONTENT_ENCODING');
+  async *#plain(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
+    const { maxResultBytes: maxBytes, maxDecompressionRatio: maxRatio } = this.#context.settings;
+    try {
+      // What says that it is too large is not begun with.
+      if (Number(answer.header('content-length') ?? 0) > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
+      yield* plainBytes(answer.body, answer.header('content-encoding'), { maxBytes, maxRatio });
+    } finally {
+      if (!answer.body.destroyed) answer.discard();
     }
+  }
+
+  async #extra(operation: string, url: URL, headers: ExtraHeaders): Promise<Record<string, string>> {
+    try {
+      return await currentHeaders(headers);
+    } catch {
+      const what = 'was not called: the value of an extra header could not be read';
+      throw serviceError(operation, shownAddress(url), { failure: 'unavailable', what, reason: 'no_header' });
+    }
+  }
+
+  /** Why an address may not be talked to, continuing "upload at host/path was not called: …". */
+  async #objection(operation: string, url: URL, signal: AbortSignal): Promise<string | undefined> {
+    const { policy, allowUrl } = this.#options;
+    const objection = policy.objection(url);
+    if (objection === undefined && (await abortable(Promise.resolve(allowUrl(url)), signal))) {
+      if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
+        this.#hosts.add(url.host);
+        this.#context.observer.transferHost(url.host);
+      }
+      return undefined;
+    }
+    this.#context.observer.request(operation, 'blocked', 0);
+    return objection ?? 'it is not an allowed address for transfers';
   }
 
   async #follow(operation: string, request: TransferRequest, first: URL, signal: AbortSignal): Promise<Attempt<Opened>> {
@@ -143,25 +190,38 @@ export class Transfer {
   /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
   async #redirected(
     operation: string,
-    { source, ...request }: TransferRequest,
+    { source, extra, headers, ...request }: TransferRequest,
     first: URL,
     signal: AbortSignal,
   ): Promise<Attempt<Opened>> {
     let url = first;
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);
-      if (!(await abortable(Promise.resolve(this.#allowUrl(url)), signal)))
-        return { problem: refused('is not an allowed address for transfers'), address };
+      const objection = await this.#objection(operation, url, signal);
+      if (objection !== undefined) return { problem: blocked(`was not called: ${objection}`), address };
       if (source?.exhausted)
         return { problem: refused('was not called: the body was sent to a redirect, and can be made only once'), address };
-      const sent = { ...request, url, ...(source === undefined ? {} : { body: source.open() }) };
+      let begun = false;
+      const sent = {
+        ...request,
+        url,
+        headers: url.origin === first.origin ? { ...headers, ...extra } : headers,
+        ...(source === undefined ? {} : { body: source.open() }),
+        onSent: () => {
+          begun = true;
+        },
+      };
       const exchanged = await exchange(this.#context, this.#pool, operation, sent, signal, async (answer) =>
         isSuccess(answer) ? undefined : await errorText(answer),
       );
-      if ('problem' in exchanged) return { problem: exchanged.problem, address };
+      if ('problem' in exchanged) return { problem: { ...exchanged.problem, mayHaveArrived: begun }, address };
       const { answer, read: text } = exchanged;
       if (text === undefined) return { value: { answer, address } };
-      if (!isRedirect(answer.status)) return { problem: storageProblem(answer, text, this.#context.clock.now()), address };
+      if (!isRedirect(answer.status)) {
+        // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored.
+        const mayHaveArrived = answer.status >= 500 && answer.status !== 501 && answer.status !== 503;
+        return { problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived }, address };
+      }
 
       const next =
         redirects < MAX_REDIRECTS ? redirectTarget(url, answer.header('location')) : `redirects more than ${MAX_REDIRECTS} times`;
@@ -173,6 +233,10 @@ export class Transfer {
 
 function refused(what: string, status?: number): Problem {
   return { failure: 'protocol', what, reason: 'refused', status };
+}
+
+function blocked(what: string): Problem {
+  return { failure: 'blocked', what, reason: 'blocked' };
 }
 
 function onlyOnce(problem: Problem): Problem {
@@ -191,7 +255,9 @@ function bodyProblem(error: NetworkError, status: number): Problem {
     const what = `was cut: the file ended before its end (${error.code})`;
     return { failure: 'protocol', what, reason: 'reset', status, advice: 'download it again; what was read up to here is good' };
   }
+  if (error.failure === 'blocked') return { ...networkProblem(error), status, sameAgain: true };
   if (error.failure !== 'bad_answer') return { ...networkProblem(error), status };
   const what = `sent a file that cannot be decoded (${error.code})`;
-  return { failure: 'protocol', what, reason: 'bad_answer', status, advice: 'check how the storage compresses its files' };
+  const advice = 'check how the storage compresses its files';
+  return { failure: 'protocol', what, reason: 'bad_answer', status, advice, sameAgain: true };
 }

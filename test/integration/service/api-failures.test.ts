@@ -133,7 +133,7 @@ test('nobody listening: unavailable after retries, and no orphan, since nothing 
 });
 
 test('a host that does not exist is told as such', async (t) => {
-  const { client, observer } = clientFor(t, 'http://no-such-host.invalid', { retry: { maxRetries: 0 } });
+  const { client, observer } = clientFor(t, 'https://no-such-host.invalid', { retry: { maxRetries: 0 } });
   await assert.rejects(client.createBatch('email', NEVER), {
     failure: 'unavailable',
     message: /no-such-host\.invalid.* could not be reached/,

@@ -42,7 +42,7 @@ test('an overloaded storage halves its transfers, and its Retry-After is a floor
     if (index % 2 === 0) response.writeHead(503, { 'retry-after': '7', 'content-type': 'application/xml' }).end(SLOW_DOWN);
     else response.end(CSV);
   });
-  const { client, clock, observer } = clientFor(t, 'http://api.invalid', { maxConcurrentTransfers: 8 });
+  const { client, clock, observer } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 8 });
   await client.upload(`${server.url}/u`, CSV, UPLOAD);
   assert.deepEqual(await collect(client.download(`${server.url}/d`, NEVER)), CSV);
   assert.deepEqual(observer.retries, ['upload 503', 'download 503']);
@@ -59,14 +59,14 @@ test("S3's words of overload are tried again whatever the status beside them", a
     if (index === 0) response.writeHead(400).end(SLOW_DOWN);
     else response.end();
   });
-  const { client, observer } = clientFor(t, 'http://api.invalid');
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   await client.upload(server.url, CSV, UPLOAD);
   assert.deepEqual(observer.retries, ['upload 400']);
 });
 
 test('a Retry-After longer than the retries may take comes out with the error, for transfers too', async (t) => {
   const server = await httpServer(t, (response) => response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN));
-  const { client } = clientFor(t, 'http://api.invalid');
+  const { client } = clientFor(t, 'http://127.0.0.1:9');
   await assert.rejects(client.upload(server.url, CSV, UPLOAD), { failure: 'unavailable', retryAfterMs: 600_000 });
   await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', retryAfterMs: 600_000 });
 });

@@ -28,7 +28,7 @@ function pieces(parts: readonly Buffer[] = PARTS, options: Partial<StreamBody> =
 test('a streamed body arrives whole, with its Content-Length and not chunked', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { body, count } = pieces();
-  await clientFor(t, 'http://api.invalid').client.upload(server.url, body, JSONL);
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, body, JSONL);
   const [request] = server.seen;
   assert.ok(request?.body.equals(WHOLE));
   assert.equal(request?.headers['content-length'], String(WHOLE.length));
@@ -39,7 +39,7 @@ test('a streamed body arrives whole, with its Content-Length and not chunked', a
 
 test('an empty streamed body is sent with Content-Length 0', async (t) => {
   const server = await httpServer(t, (response) => response.end());
-  await clientFor(t, 'http://api.invalid').client.upload(server.url, pieces([]).body, JSONL);
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, pieces([]).body, JSONL);
   assert.deepEqual([server.seen[0]?.headers['content-length'], server.seen[0]?.body.length], ['0', 0]);
 });
 
@@ -68,7 +68,7 @@ test('a body larger than what may be held is sent as fast as it is read, never a
       yield chunk;
     }
   };
-  const { client } = clientFor(t, 'http://api.invalid');
+  const { client } = clientFor(t, 'http://127.0.0.1:9');
   await client.upload(`http://127.0.0.1:${(server.address() as AddressInfo).port}/k`, { length: TOTAL, open }, JSONL);
   assert.equal(received, TOTAL);
   assert.equal(hash.digest('hex'), expected.digest('hex'));
@@ -82,7 +82,7 @@ test('a failed try begins the body anew, also behind a redirect', async (t) => {
     else response.writeHead(307, { location: target.url }).end();
   });
   const { body, count } = pieces();
-  const { client, observer } = clientFor(t, 'http://api.invalid');
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   await client.upload(server.url, body, JSONL);
   assert.ok(target.seen[0]?.body.equals(WHOLE));
   assert.deepEqual(observer.retries, ['upload 503']);
@@ -92,7 +92,7 @@ test('a failed try begins the body anew, also behind a redirect', async (t) => {
 test('a body that can be made only once is not sent twice, and the error says so', async (t) => {
   const server = await httpServer(t, (response) => response.writeHead(503).end());
   const { body, count } = pieces(PARTS, { repeatable: false });
-  const { client, observer } = clientFor(t, 'http://api.invalid');
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   await assert.rejects(client.upload(server.url, body, JSONL), {
     failure: 'unavailable',
     status: 503,
@@ -108,7 +108,7 @@ test('a body that can be made only once is not sent twice, and the error says so
 
 test('a body of another length than it said never looks complete, and is not tried again', async (t) => {
   const server = await httpServer(t, (response) => response.end());
-  const { client } = clientFor(t, 'http://api.invalid');
+  const { client } = clientFor(t, 'http://127.0.0.1:9');
   for (const [length, message] of [
     [WHOLE.length + 1, /has only \d+ of the/],
     [WHOLE.length - 1, /has more than the/],
@@ -126,7 +126,7 @@ test('a body of another length than it said never looks complete, and is not tri
 test('what the source of a body throws comes out as it is', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const broken = Object.assign(new Error('the disk is gone'), { code: 'EIO' });
-  const { client, observer } = clientFor(t, 'http://api.invalid');
+  const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   const open = async function* () {
     yield* PARTS.slice(0, 2);
     throw broken;
@@ -150,7 +150,7 @@ test('an abort ends a streamed upload at once and closes its source', async (t) 
       closed.resolve();
     }
   };
-  const upload = clientFor(t, 'http://api.invalid').client.upload(
+  const upload = clientFor(t, 'http://127.0.0.1:9').client.upload(
     server.url,
     { length: 1000, open },
     { ...JSONL, signal: stop.signal },
@@ -163,7 +163,7 @@ test('an abort ends a streamed upload at once and closes its source', async (t) 
 });
 
 test('an unreachable storage leaves no source open', async (t) => {
-  const { client } = clientFor(t, 'http://api.invalid', { retry: { maxRetries: 1 } });
+  const { client } = clientFor(t, 'http://127.0.0.1:9', { retry: { maxRetries: 1 } });
   const { body, count } = pieces();
   await assert.rejects(client.upload(await deadAddress(), body, JSONL), { failure: 'unavailable', message: /tried 2 times/ });
   assert.equal(count.opened, count.closed);

@@ -61,5 +61,7 @@ export class ServiceCalls {
 export function errorOf(fault: Fault, operation: Operation): ServiceError {
   const failure = fault.failure ?? 'unavailable';
   const status = failure === 'rejected' ? 400 : undefined;
-  return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs: fault.retryAfterMs });
+  const { retryAfterMs } = fault;
+  const mayHaveArrived = operation === 'upload' && fault.after === true;
+  return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs, mayHaveArrived });
 }

@@ -21,6 +21,7 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   // The service never saw these: nothing ever gives them up.
   upload_lost: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   upload_expired: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
+  upload_blocked: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   batch_unknown: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   // Comes only while the limit of ERROR rows lets it.
   rows_failed: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },

@@ -14,6 +14,7 @@ const FAILURES: Record<ServiceFailure, true> = {
   expired: true,
   unavailable: true,
   protocol: true,
+  blocked: true,
 };
 /** What each call can meet: what the engine has code for (ReactionOf). */
 const POSSIBLE: Record<ServiceCall, readonly Reaction['do'][]> = {
@@ -55,5 +56,5 @@ test('only what may pass without anybody touching the content is waited for, or 
       return reaction.do === 'wait' || (reaction.do === 'download_again' && !reaction.counted);
     });
   assert.deepEqual(patient('upload'), ['unavailable']);
-  assert.deepEqual(patient('results'), ['expired', 'unavailable']);
+  assert.deepEqual(patient('results'), ['expired', 'unavailable', 'blocked']);
 });

@@ -46,6 +46,7 @@ export class RecordingObserver implements ServiceObserver {
   readonly requests: string[] = [];
   readonly retries: string[] = [];
   readonly limits: string[] = [];
+  readonly hosts: string[] = [];
   orphans = 0;
 
   request(operation: string, code: string, seconds: number): void {
@@ -55,6 +56,10 @@ export class RecordingObserver implements ServiceObserver {
 
   retry(operation: string, reason: string): void {
     this.retries.push(`${operation} ${reason}`);
+  }
+
+  transferHost(host: string): void {
+    this.hosts.push(host);
   }
 
   limit(target: string, limit: number): void {
