@@ -2,6 +2,7 @@
  * What a shard's owners in this process have learnt about the size of its transactions. It outlives each of them: a
  * transaction that fails ends its owner, and the next one must not try the same again.
  */
+import { bytesOf } from '../core/outgoing-bytes.ts';
 import { TransactionError } from '../core/ports/kafka.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 
@@ -66,11 +67,4 @@ export class ChunkMemory {
       this.#oversized.add(`${only.partition}:${only.offset}`);
     }
   }
-}
-
-/** Bytes of a record that is to be published. */
-export function bytesOf({ key, value, headers = {} }: OutgoingRecord): number {
-  let bytes = (key?.length ?? 0) + (value?.length ?? 0);
-  for (const values of Object.values(headers)) for (const one of [values ?? []].flat()) bytes += one.length;
-  return bytes;
 }

@@ -4,10 +4,11 @@
  */
 import { deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
+import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { bytesOf, type TerminalRecord } from './chunk-memory.ts';
+import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
