@@ -18,13 +18,13 @@ export function contractProblem(name: ContractName, value: unknown): string | un
     validators.set(name, validate);
   }
   if (validate(value)) return undefined;
-  const errors = validate.errors?.map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  return `does not fit contracts/${name}.schema.json: ${errors?.join('; ')}`;
+  const errors = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  return `does not fit contracts/${name}.schema.json: ${errors.join('; ')}`;
 }
 
 export function assertContract(name: ContractName, value: unknown): void {
   const problem = contractProblem(name, value);
-  assert.ok(problem === undefined, problem);
+  if (problem !== undefined) assert.fail(problem);
 }
 
 /** Which contract an output record is held to: each kind has a member of its own. */
