@@ -3,6 +3,7 @@ import { Complaints } from '../../test/chaos/complaints.ts';
 import { RETURNED_HEADERS } from '../../test/chaos/hostile-parts.ts';
 import { Imported } from '../../test/chaos/imported.ts';
 import { liveJobKeys } from '../../test/chaos/judge.ts';
+import { judgeContracts } from '../../test/chaos/judge-contracts.ts';
 import { type Ground, judgeDeadLetter, judgeOutput, type Produced } from '../../test/chaos/judge-records.ts';
 import type { Kind } from '../../test/chaos/pipelines.ts';
 import type { LogLine } from '../../test/support/stack.ts';
@@ -50,6 +51,7 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
   const ground = await groundOf(world, run);
   for (const record of view.outputs) judgeOutput(ground, record, find, verdict);
   for (const record of view.deadLetters) judgeDeadLetter(ground, record, find, verdict);
+  judgeContracts(view.outputs, view.deadLetters, verdict);
 
   for (const oddity of view.oddities) verdict.add('is odd', oddity);
   for (const [trace, { fate }] of producer.journal) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRecord } from '../support/topic-reader.ts';
+import { Complaints } from './complaints.ts';
 import { type Evidence, judge } from './judge.ts';
+import { judgeContracts } from './judge-contracts.ts';
 import type { Produced } from './judge-records.ts';
 
 const TIME = Date.UTC(2026, 0, 2);
@@ -170,3 +172,15 @@ for (const [what, evidence, complaint] of others) {
     if (complaint !== undefined) assert.match(complaints[0] as string, complaint);
   });
 }
+
+test('the judge sees terminal records that do not fit their contract', () => {
+  const whole = { ...decisionValue, expected_result: null, labels: [], decided_at: new Date(TIME).toISOString() };
+  const about = { 'dead-letter-message': 'the value is not JSON', 'dead-letter-stage': 'decode' };
+  const fitting = new Complaints();
+  judgeContracts([decision(whole)], [letter('x', about)], fitting);
+  assert.deepEqual(fitting.list(), []);
+  const unfit = new Complaints();
+  judgeContracts([decision({ ...whole, decided_at: 'now' })], [letter('x', { ...about, 'dead-letter-offset': '-1' })], unfit);
+  assert.equal(unfit.list().length, 2);
+  assert.match(unfit.list().join(), /decision\.schema\.json: \/decided_at.*dead-letter\.schema\.json: \/dead-letter-offset/);
+});

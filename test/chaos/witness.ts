@@ -3,9 +3,11 @@ import type { TestKafka } from '../support/kafka.ts';
 import type { StackPipeline } from '../support/stack.ts';
 import { groupPositions } from '../support/stack-control.ts';
 import type { ReadRecord, TopicReader } from '../support/topic-reader.ts';
+import { Complaints } from './complaints.ts';
 import { RETURNED_HEADERS } from './hostile-parts.ts';
 import { Imported } from './imported.ts';
 import { type Evidence, judge, liveJobKeys } from './judge.ts';
+import { judgeContracts } from './judge-contracts.ts';
 import type { Ground, Produced } from './judge-records.ts';
 
 export class Witness {
@@ -40,7 +42,10 @@ export class Witness {
     const evidence = await this.#evidence();
     const imported = await Imported.read(sandboxUrl, this.outputs);
     const isImported: Ground['isImported'] = (importId, record) => imported.has(importId, record);
-    return judge({ ...evidence, isImported }).map((complaint) => `${this.#pipeline.name}: ${complaint}`);
+    const contracts = new Complaints();
+    judgeContracts(this.outputs, this.deadLetters, contracts);
+    const complaints = [...judge({ ...evidence, isImported }), ...contracts.list()];
+    return complaints.map((complaint) => `${this.#pipeline.name}: ${complaint}`);
   }
 
   async #evidence(): Promise<Evidence> {

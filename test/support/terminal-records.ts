@@ -1,6 +1,7 @@
 /** The terminal records of a stack as a read_committed consumer finds them, by the source record that they answer for. */
 import assert from 'node:assert/strict';
 import type { SourceCoordinate } from '../../src/core/record.ts';
+import { deadLetterProblem, outputProblem } from './contracts.ts';
 import { eventually } from './eventually.ts';
 import type { TestKafka } from './kafka.ts';
 import type { Stack } from './stack.ts';
@@ -43,11 +44,13 @@ export class TerminalRecords {
   async refresh(): Promise<void> {
     for (const record of await this.#decisions.readToEnd()) {
       const decision = JSON.parse(String(record.value)) as Decision;
+      assertPublished(record, outputProblem(decision, record.headers));
       const { partition, offset } = decision.source;
       this.#add({ of: `${partition}:${offset}`, reason: undefined, decision, record });
     }
     for (const record of await this.#deadLetters.readToEnd()) {
       const header = (name: string) => String(record.headers[`dead-letter-${name}`]);
+      assertPublished(record, deadLetterProblem(record.headers));
       const of = `${header('partition')}:${header('offset')}`;
       this.#add({ of, reason: header('reason'), decision: undefined, record });
     }
@@ -91,4 +94,9 @@ export class TerminalRecords {
   #add(found: Omit<Terminal, 'eventId'>): void {
     this.all.push({ ...found, eventId: String(found.record.headers['event-id']) });
   }
+}
+
+/** Every record that a test reads is held against its contract. */
+function assertPublished({ topic, partition, offset }: ReadRecord, problem: string | undefined): void {
+  if (problem !== undefined) assert.fail(`the record ${partition}:${offset} of ${topic} ${problem}`);
 }
