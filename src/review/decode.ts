@@ -1,31 +1,45 @@
 /** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem, JsonObject } from '../core/record.ts';
-import { isDeeperThan } from '../event/json-depth.ts';
-import { exactPart } from '../event/exact-part.ts';
+import type { ContentItem } from '../core/record.ts';
+import { EventInput, typeOfFound } from '../event/expression/index.ts';
 import { hasValue } from '../event/format.ts';
-import { nameOf, poison } from '../event/json-event.ts';
-import { parsePath, valueAt } from '../event/path.ts';
+import { poison } from '../event/json-event.ts';
+import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
+import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
+import { compileType } from '../event/type-mapping.ts';
+import { compileContent } from './content.ts';
 import type { MappingOptions } from './mapping.ts';
-
-/** Deeper metadata is refused: writing it out again would need a deep stack. */
-export const MAX_METADATA_DEPTH = 64;
+import { compileMetadata } from './metadata.ts';
 
 /** Counted per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
 const ITEM_OVERHEAD_BYTES = 128;
 
 export type Decoder = KindSteps['decode'];
 
-/** Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6). */
+/**
+ * Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6).
+ * @throws RangeError on an expression that is none
+ */
 export function createDecoder(mapping: MappingOptions): Decoder {
-  const contentPath = parsePath(mapping.content);
-  const metadataPath = parsePath(mapping.metadata);
-  const expectedPath = parsePath(mapping.expected);
-  const typePath = 'field' in mapping.type ? parsePath(mapping.type.field) : undefined;
-  const constantType = 'constant' in mapping.type ? mapping.type.constant : undefined;
-  const allowedTypes = mapping.allowedTypes === undefined ? undefined : new Set(mapping.allowedTypes);
-  const { headers: headerNames, nullValues, maxContentBytes, format } = mapping;
+  const filter = mapping.filter === undefined ? undefined : compileFilter(mapping.filter);
+  const contentOf = compileContent(mapping);
+  const types = compileType(mapping.type, mapping.allowedTypes);
+  const metadataOf = compileMetadata(mapping);
+  const expectedPart = new MappedPart(mapping.expected, 'source.mapping.expectedResult');
+  const { headers: headerNames, nullValues, format, topic, maxMetadataBytes } = mapping;
+
+  function expectedOf(input: EventInput): string | undefined {
+    const expected = expectedPart.find(input) ?? undefined;
+    if (expected === undefined) return undefined;
+    if (typeof expected !== 'string') {
+      throw expectedPart.failure('bad_metadata', `must be a string, but is ${typeOfFound(expected)}`);
+    }
+    if (expected.length > maxMetadataBytes) {
+      throw expectedPart.failure('too_large', `has more than the ${maxMetadataBytes} bytes allowed for metadata`);
+    }
+    return expected;
+  }
 
   return (record, replay, again) => {
     if (!hasValue(record)) {
@@ -34,58 +48,33 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     }
     const { event, poison: unreadable } = format.read(record);
     if (event === undefined) return { poison: unreadable };
-    const { document } = event;
-
-    const content = valueAt(document, contentPath);
-    if (typeof content !== 'string') {
-      return poison('no_content', `"${mapping.content}" must be a string, but is ${nameOf(content)}`);
+    const input = new EventInput(event, record, topic);
+    try {
+      if (filter !== undefined && again === undefined && !filter(input)) return FILTERED;
+      const content = contentOf(input);
+      const type = again?.type ?? types.find(input, false);
+      const expected = expectedOf(input);
+      const metadata = metadataOf(input);
+      const headers = pickHeaders(record.headers, headerNames);
+      const { partition, offset, timestampMs, key, value } = record;
+      // An expression may make more of an event than it holds.
+      const bytes = Math.max(value.length, content.length + (metadata.bytes ?? 0));
+      const item: ContentItem = {
+        partition,
+        offset,
+        timestampMs,
+        key: ownKey(key),
+        headers,
+        type,
+        content,
+        metadata: metadata.object,
+        expected,
+        replay,
+        bytes: ITEM_OVERHEAD_BYTES + bytes + 2 * (key?.length ?? 0) + headerBytes(headers),
+      };
+      return { item };
+    } catch (error) {
+      return poisonOf(error);
     }
-    if (content === '') return poison('empty_content', `"${mapping.content}" is an empty string`);
-    // A UTF-16 unit becomes at most three bytes: short texts need no count.
-    if (content.length * 3 > maxContentBytes && Buffer.byteLength(content) > maxContentBytes) {
-      const bytes = Buffer.byteLength(content);
-      return poison('too_large', `"${mapping.content}" has ${bytes} bytes, more than the ${maxContentBytes} allowed`);
-    }
-
-    let type: unknown = again?.type ?? constantType;
-    if (type === undefined && typePath !== undefined) type = valueAt(document, typePath);
-    if (typeof type !== 'string' || type === '') {
-      const path = typePath?.join('.') ?? 'type';
-      return poison('no_type', `"${path}" must be a string that is not empty, but is ${type === '' ? 'empty' : nameOf(type)}`);
-    }
-    if (again === undefined && allowedTypes !== undefined && !allowedTypes.has(type)) {
-      return poison('type_not_allowed', `the content type is none of those allowed: ${[...allowedTypes].join(', ')}`);
-    }
-
-    const expected = valueAt(document, expectedPath) ?? undefined;
-    if (expected !== undefined && typeof expected !== 'string') {
-      return poison('bad_metadata', `"${mapping.expected}" must be a string, but is ${nameOf(expected)}`);
-    }
-
-    const metadata = valueAt(document, metadataPath) ?? {};
-    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
-      return poison('bad_metadata', `"${mapping.metadata}" must be an object, but is ${nameOf(metadata)}`);
-    }
-    if (isDeeperThan(metadata, MAX_METADATA_DEPTH)) {
-      return poison('bad_metadata', `"${mapping.metadata}" is nested deeper than ${MAX_METADATA_DEPTH} levels`);
-    }
-    const exact = exactPart(event, metadata, (whole) => valueAt(whole, metadataPath));
-    if (exact === undefined) return poison('bad_metadata', 'the value is nested too deeply to keep the digits of its numbers');
-
-    const headers = pickHeaders(record.headers, headerNames);
-    const item: ContentItem = {
-      partition: record.partition,
-      offset: record.offset,
-      timestampMs: record.timestampMs,
-      key: ownKey(record.key),
-      headers,
-      type,
-      content,
-      metadata: exact as JsonObject,
-      expected,
-      replay,
-      bytes: ITEM_OVERHEAD_BYTES + record.value.length + 2 * (record.key?.length ?? 0) + headerBytes(headers),
-    };
-    return { item };
   };
 }

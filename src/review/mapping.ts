@@ -1,19 +1,29 @@
-/** Where the parts of a content event are: the configuration of a review. */
+/** Where the parts of a content event are: the configuration of a review. Texts are expressions (docs/mapping.md). */
 import type { EventFormat } from '../event/format.ts';
 import { jsonFormat } from '../event/json-event.ts';
+import type { ObjectSource } from '../event/object-mapping.ts';
+import type { TypeSource } from '../event/type-mapping.ts';
 
 export interface MappingOptions {
   /** How values are written. */
   readonly format: EventFormat;
-  /** Path of the text or URL to review. */
+  /** The source topic, for expressions that ask. */
+  readonly topic: string;
+  /** Which records are reviewed at all. Absent: every one. */
+  readonly filter?: string | undefined;
+  /** The text or URL to review. */
   readonly content: string;
-  /** The content type, which decides the batch: a path into the event, or the same for all. */
-  readonly type: { readonly field: string } | { readonly constant: string };
+  /** A URL must be one: absolute, of http or https. */
+  readonly contentKind: 'text' | 'url';
+  /** The content type, which decides the batch. */
+  readonly type: TypeSource;
   /** Types that may be submitted; an event of another type is a dead letter. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** Path of the metadata object. */
-  readonly metadata: string;
-  /** Path of the decision that the producer expects, a string. */
+  /** The metadata object, or its fields. */
+  readonly metadata: ObjectSource;
+  /** What stands between the names of nested objects that become keys of their own. Absent: they stay nested. */
+  readonly flattenWith?: string | undefined;
+  /** The decision that the producer expects, a string. */
   readonly expected: string;
   /** Names of the headers that travel from the content event to its decision. */
   readonly headers: readonly string[];
@@ -21,15 +31,22 @@ export interface MappingOptions {
   readonly nullValues: 'dead-letter' | 'skip';
   /** Largest content, in bytes of UTF-8. */
   readonly maxContentBytes: number;
+  /** Largest metadata, in bytes of its JSON. */
+  readonly maxMetadataBytes: number;
+  readonly maxMetadataKeys: number;
 }
 
 export const DEFAULT_MAPPING: MappingOptions = {
   format: jsonFormat,
+  topic: '',
   content: 'content',
+  contentKind: 'text',
   type: { field: 'type' },
   metadata: 'metadata',
   expected: 'expected_result',
   headers: [],
   nullValues: 'dead-letter',
   maxContentBytes: 1024 * 1024,
+  maxMetadataBytes: 1024 * 1024,
+  maxMetadataKeys: 1_000,
 };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parsePath, valueAt } from '../../../src/event/path.ts';
 import { createDecoder } from '../../../src/review/decode.ts';
 import { DEFAULT_MAPPING } from '../../../src/review/mapping.ts';
 import { sourceRecord } from './sample.ts';
@@ -91,13 +90,14 @@ test('a null value is skipped when configured so', () => {
 });
 
 test('paths lead into nested objects, and never to what an object inherits', () => {
-  const mapping = { ...DEFAULT_MAPPING, content: 'post.body', type: { constant: 't' }, metadata: 'post.meta\\.data' };
+  const mapping = { ...DEFAULT_MAPPING, content: 'post.body', type: { constant: 't' }, metadata: 'post."meta.data"' };
   const decoded = createDecoder(mapping)(sourceRecord({ post: { body: 'x', 'meta.data': { a: 1 } } }), 0);
   assert.ok('item' in decoded);
   assert.deepEqual(decoded.item.metadata, { a: 1 });
-  assert.equal(valueAt({}, parsePath('constructor.name')), undefined);
-  assert.throws(() => parsePath('a..b'), RangeError);
-  assert.throws(() => parsePath(''), RangeError);
+  assert.equal(reasonOf({ type: 't' }, createDecoder({ ...DEFAULT_MAPPING, content: 'constructor.name' })), 'no_content');
+  for (const content of ['a..b', '', 'a\\.b']) {
+    assert.throws(() => createDecoder({ ...DEFAULT_MAPPING, content }), { name: 'RangeError', message: /is no expression/ });
+  }
 });
 
 test('only listed headers are taken, whatever their names', () => {
