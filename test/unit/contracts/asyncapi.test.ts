@@ -1,0 +1,102 @@
+/** contracts/asyncapi.yaml is an AsyncAPI 3 document, says what contracts/ has, and nothing that is not there. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
+import { CONTRACTS, CONTRACTS_DIRECTORY } from '../../../dev/contracts/contracts.ts';
+import { contractFile, contractProblem } from '../../support/contracts.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of any form
+type Loose = any;
+
+const DOCUMENT = parse(contractFile('asyncapi.yaml')) as Loose;
+
+/** Every reference, with what it leads to; undefined when it leads nowhere. */
+function* references(value: unknown): Generator<[ref: string, target: unknown]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value)) {
+    if (name === '$ref' && typeof part === 'string') yield [part, target(part)];
+    else yield* references(part);
+  }
+}
+
+function target(ref: string): unknown {
+  if (!ref.startsWith('#/'))
+    return existsSync(new URL(ref, CONTRACTS_DIRECTORY)) ? contractFile(ref.replace('./', '')) : undefined;
+  return ref
+    .slice(2)
+    .split('/')
+    .reduce((at: Loose, name) => at?.[name], DOCUMENT);
+}
+
+const follow = (value: Loose): Loose => (value?.$ref === undefined ? value : target(value.$ref));
+
+test('it is an AsyncAPI 3.0 document by the published schema of those', () => {
+  const schema = structuredClone(createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json')) as Loose;
+  // Draft 7 itself, which the validator has.
+  delete schema.definitions['http://json-schema.org/draft-07/schema'];
+  const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false, logger: false }).compile(schema);
+  assert.ok(validate(DOCUMENT), JSON.stringify(validate.errors?.slice(0, 5), null, 1));
+  assert.equal(validate({ ...DOCUMENT, operations: { x: { action: 'listen' } } }), false, 'the schema must refuse something');
+});
+
+test('every reference leads somewhere, and every schema of contracts/ is referred to', () => {
+  const all = [...references(DOCUMENT)];
+  assert.ok(all.length > 60);
+  assert.deepEqual(
+    all.filter(([, found]) => found === undefined).map(([ref]) => ref),
+    [],
+  );
+  const files = ['', 'avro/', 'protobuf/'].flatMap((folder) =>
+    readdirSync(new URL(folder, CONTRACTS_DIRECTORY))
+      .filter((file) => /\.(schema\.json|avsc|proto)$/.test(file))
+      .map((file) => `./${folder}${file}`),
+  );
+  const referred = new Set(all.map(([ref]) => ref).filter((ref) => ref.startsWith('./')));
+  assert.deepEqual([...referred].sort(), files.sort());
+});
+
+test('every message of the components is on a channel, and every channel has an operation', () => {
+  const used = Object.values(DOCUMENT.channels).flatMap((channel: Loose) =>
+    Object.values(channel.messages).map(({ $ref }: Loose) => $ref.split('/').at(-1)),
+  );
+  assert.deepEqual(used.sort(), Object.keys(DOCUMENT.components.messages).sort());
+  const operated = Object.values(DOCUMENT.operations).map(({ channel }: Loose) => channel.$ref.split('/').at(-1));
+  assert.deepEqual(operated.sort(), Object.keys(DOCUMENT.channels).sort());
+});
+
+test('what the connector writes it sends, and what it reads it receives', () => {
+  for (const { name, direction } of CONTRACTS) {
+    const [id] = Object.entries(DOCUMENT.components.messages).find(([, message]: Loose) => message.name === name) ?? [];
+    const [channel] =
+      Object.entries(DOCUMENT.channels).find(([, { messages }]: Loose) => id !== undefined && id in messages) ?? [];
+    const operation = Object.values(DOCUMENT.operations).find(
+      (one: Loose) => one.channel.$ref === `#/channels/${channel}`,
+    ) as Loose;
+    assert.equal(operation?.action, direction === 'output' ? 'send' : 'receive', name);
+  }
+});
+
+test('the examples of its messages fit their schemas', () => {
+  let checked = 0;
+  for (const message of Object.values(DOCUMENT.components.messages) as Loose[]) {
+    for (const { payload, headers } of message.examples ?? []) {
+      for (const [schema, value] of [
+        [message.payload, payload],
+        [message.headers, headers],
+      ]) {
+        const contract = CONTRACTS.find(({ name }) => schema?.$ref === `./${name}.schema.json`)?.name;
+        if (value === undefined) continue;
+        if (contract !== undefined) assert.equal(contractProblem(contract, value), undefined);
+        else if (schema !== undefined) assert.ok(new Ajv({ strict: false }).compile(schema)(value), message.name);
+        checked++;
+      }
+      const traits = (message.traits ?? []).map(follow);
+      for (const trait of traits)
+        for (const name of trait.headers.required) assert.ok(name in headers, `${message.name}: ${name}`);
+    }
+  }
+  assert.ok(checked >= 5);
+});
