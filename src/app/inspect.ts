@@ -1,13 +1,14 @@
 /** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
 import { hostname } from 'node:os';
-import { nearest } from '../core/nearest.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
+import { nearest } from '../core/nearest.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
 import { connectKafka, questionFailure } from '../kafka/index.ts';
 import { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { kafkaConnection } from './kafka-connection.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 /** A person waits: an address that does not answer is told soon. */
@@ -39,14 +40,15 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
   const pipeline = choosePipeline(config, options.pipeline);
   // Standard output is the answer's; what went wrong comes as an error.
   const logger = createLogger({ level: 'silent' });
-  const { brokers, clientId } = config.kafka;
-  const kafka = connectKafka({ brokers, clientId: `${clientId}-tools`, connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
+  const { brokers } = config.kafka;
+  const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
   const scan = kafka.scan();
   const service = options.service ? serviceClient(config) : undefined;
   const { signal } = new AbortController();
   try {
     await kafka.admin.brokerCount().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
+      if (questionFailure(error) === 'refused') throw new InspectError('refused', why, { cause: error });
       throw new InspectError('unreachable', `Kafka at ${brokers.join(',')} cannot be reached: ${why}`, { cause: error });
     });
     const { source, journal, output, deadLetters, kafka: tuning } = pipeline;

@@ -6,6 +6,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain, protocolErrorOf } from './explain.ts';
 import { ConfigResourceTypes } from './kafkajs-fixes.ts';
+import type { Asked } from './missing-right.ts';
 import { toOffset } from './offsets.ts';
 
 const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 4 };
@@ -38,15 +39,17 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async brokerCount(): Promise<number> {
-    const { brokers } = await this.#ask('describe the cluster', (admin) => admin.describeCluster());
+    const { brokers } = await this.#ask('describe the cluster', {}, (admin) => admin.describeCluster());
     return brokers.length;
   }
 
   async describeTopic(topic: string): Promise<TopicDescription | undefined> {
-    return this.#ask(`describe topic ${topic}`, async (admin) => {
+    const asked = { topic, operation: this.#connect.uses?.get(topic) };
+    return this.#ask(`describe topic ${topic}`, asked, async (admin) => {
       try {
         const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
         const partitions = topics.find(({ name }) => name === topic)?.partitions ?? [];
+        asked.operation = 'DESCRIBE_CONFIGS';
         const { resources } = await admin.describeConfigs({
           includeSynonyms: false,
           resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
@@ -65,7 +68,7 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async createTopic(topic: string, spec: TopicSpec): Promise<void> {
-    await this.#ask(`create topic ${topic}`, async (admin) => {
+    await this.#ask(`create topic ${topic}`, { topic, operation: 'CREATE' }, async (admin) => {
       const deadlineMs = Date.now() + CREATE_TIMEOUT_MS;
       const settings = [...spec.settings].map(([name, value]) => ({ name, value }));
       const { partitions: numPartitions, replicationFactor } = spec;
@@ -91,13 +94,15 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
-    const all = await this.#ask(`list the offsets of topic ${topic}`, (admin) => admin.fetchTopicOffsets(topic));
+    const all = await this.#ask(`list the offsets of topic ${topic}`, this.#using(topic), (admin) =>
+      admin.fetchTopicOffsets(topic),
+    );
     const known = new Map(all.map((one) => [one.partition, { start: toOffset(one.low), end: toOffset(one.high) }]));
     return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
   }
 
   async committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
-    const all = await this.#ask(`read the offsets of group ${group}`, (admin) =>
+    const all = await this.#ask(`read the offsets of group ${group}`, { ...this.#using(topic), group }, (admin) =>
       admin.fetchOffsets({ groupId: group, topics: [topic] }),
     );
     const known = new Map(
@@ -116,7 +121,7 @@ export class KafkaAdmin implements ClusterAdmin {
     const nowMs = Date.now();
     const kept = this.#counts.get(topic);
     if (kept !== undefined && kept.untilMs > nowMs) return kept.count;
-    const count = this.#ask(`look up topic ${topic}`, async (admin) => {
+    const count = this.#ask(`look up topic ${topic}`, this.#using(topic), async (admin) => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
       return topics[0]?.partitions.length ?? 0;
     });
@@ -127,7 +132,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   /** How the group stands, in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and how many members it has. */
   async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#ask(`describe group ${group}`, async (admin) => {
+    return this.#ask(`describe group ${group}`, { group }, async (admin) => {
       const { groups } = await admin.describeGroups([group]);
       return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
     });
@@ -138,7 +143,11 @@ export class KafkaAdmin implements ClusterAdmin {
     await this.#disconnect(this.#connection);
   }
 
-  async #ask<T>(what: string, question: (admin: Admin) => Promise<T>): Promise<T> {
+  #using(topic: string): Asked {
+    return { topic, operation: this.#connect.uses?.get(topic) };
+  }
+
+  async #ask<T>(what: string, asked: Asked, question: (admin: Admin) => Promise<T>): Promise<T> {
     const connection = this.#connected();
     connection.asked++;
     try {
@@ -147,7 +156,9 @@ export class KafkaAdmin implements ClusterAdmin {
     } catch (error) {
       // A kafkajs client asks about every topic it ever heard of, and fails for all when one of them is gone: begin afresh.
       if (this.#connection === connection) this.#connection = undefined;
-      throw new Error(`cannot ${what}: ${explain(error)}`, { cause: error });
+      throw new Error(`cannot ${what}: ${explain(error, { ...asked, principal: this.#connect.security?.principal })}`, {
+        cause: error,
+      });
     } finally {
       // Not before the other questions on it are answered: cut off, they would fail with this one.
       if (--connection.asked === 0 && this.#connection !== connection) void this.#disconnect(connection);

@@ -8,7 +8,7 @@ import { logLevel } from './kafkajs-fixes.ts';
  * the adapter reports itself, with what to do. `Response …` lines only repeat the error of the request they belong to.
  */
 const BENIGN =
-  /\bResponse \w+\(key|this Kafka client is closed|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
+  /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
 /** Names of fields that never hold content or secrets (I6); everything else is dropped. */
 const FIELDS = [

@@ -1,11 +1,13 @@
 /** Kafka clients: one kafkajs instance for each use, each with sockets that can be ended at once. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { Cluster, ISocketFactoryArgs, Kafka as KafkaClient, RetryOptions, SASLOptions } from 'kafkajs';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { clientLog } from './client-log.ts';
 import { registerCodecs } from './codecs.ts';
-import { CLIENT_CLOSED, Kafka, logLevel } from './kafkajs-fixes.ts';
+import { CLIENT_CLOSED, Kafka, logLevel, preparedBy } from './kafkajs-fixes.ts';
+import type { Security } from './security/security.ts';
+import { SecurityError } from './security/security-error.ts';
 
 registerCodecs();
 
@@ -13,8 +15,10 @@ export interface ConnectOptions {
   /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
   readonly clientId: string;
-  readonly ssl?: ConnectionOptions | boolean;
-  readonly sasl?: SASLOptions;
+  /** Absent: plain connections without a login. */
+  readonly security?: Security;
+  /** What is done with topics (READ, WRITE, READ and WRITE): for messages about rights that are missing. */
+  readonly uses?: ReadonlyMap<string, string>;
   /** Default 5,000 ms. */
   readonly connectionTimeoutMs?: number;
   /** Longest wait for an answer, 30,000 ms by default. */
@@ -22,6 +26,8 @@ export interface ConnectOptions {
 }
 
 const KEEP_ALIVE_MS = 60_000;
+const TLS_ALERT = 0x15;
+const TLS_MAJOR = 3;
 
 /**
  * One kafkajs instance. A consumer and a producer must not share one: they share a cache of committed offsets, which a
@@ -29,19 +35,26 @@ const KEEP_ALIVE_MS = 60_000;
  */
 export class Client {
   readonly kafka: KafkaClient;
+  readonly #security: Security | undefined;
   readonly #sockets = new Set<Socket>();
   #closed = false;
 
   constructor(options: ConnectOptions, logger: Logger, retry: RetryOptions) {
+    const { security } = options;
+    this.#security = security;
     this.kafka = new Kafka({
       brokers: [...options.brokers],
       clientId: options.clientId,
-      ...(options.ssl === undefined ? {} : { ssl: options.ssl }),
-      ...(options.sasl === undefined ? {} : { sasl: options.sasl }),
+      ...(security?.encrypted ? { ssl: true } : {}),
+      // kafkajs's types know no mechanism without its built-in provider's options.
+      ...(security?.sasl === undefined ? {} : { sasl: security.sasl as unknown as SASLOptions }),
       connectionTimeout: options.connectionTimeoutMs ?? 5_000,
       requestTimeout: options.requestTimeoutMs ?? 30_000,
       retry,
-      socketFactory: (args) => this.#open(args),
+      socketFactory: preparedBy(
+        (args: ISocketFactoryArgs) => this.#open(args),
+        async () => security?.prepare(),
+      ),
       logLevel: logLevel.WARN,
       logCreator: clientLog(logger),
     });
@@ -62,18 +75,34 @@ export class Client {
     }
   }
 
-  #open({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {
+  #open({ host, port, onConnect }: ISocketFactoryArgs): Socket {
     if (this.#closed) throw new Error(CLIENT_CLOSED);
     const name = isIP(host) === 0 ? { servername: host } : {};
-    const socket = ssl
-      ? connectTls({ host, port, ...name, ...(typeof ssl === 'object' ? ssl : {}) }, onConnect)
-      : connectTcp({ host, port }, onConnect);
+    const security = this.#security?.encrypted ? this.#security : undefined;
+    const socket = security
+      ? connectTls({ host, port, ...name, ...security.tls }, onConnect)
+      : noticeTls(connectTcp({ host, port }, onConnect));
+    security?.watch(socket, `${host}:${port}`);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.setNoDelay(true);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     return socket;
   }
+}
+
+/**
+ * Some brokers answer a request in plain text with a TLS alert before they close; kafkajs would take it for the length of a
+ * very long answer.
+ */
+function noticeTls(socket: Socket): Socket {
+  socket.once('data', (first: Buffer) => {
+    if (first[0] === TLS_ALERT && first[1] === TLS_MAJOR)
+      socket.destroy(
+        new SecurityError('this port speaks TLS: set kafka.tls.enabled to true, or take another port of the broker'),
+      );
+  });
+  return socket;
 }
 
 /** Resolves when the promise settles, whichever way, or after `ms`. @returns whether it settled in time. */

@@ -13,6 +13,7 @@ import { explain } from './explain.ts';
 import type { GroupOptions } from './group-options.ts';
 import type { ConsumerGroup } from './kafkajs-fixes.ts';
 import { leaveGroup } from './leave-group.ts';
+import type { Asked } from './missing-right.ts';
 import { toFetchedBatch, toOffset } from './offsets.ts';
 import type { PartitionFetch } from './partition-fetch.ts';
 import { flows, type PartitionState, Positions } from './positions.ts';
@@ -85,7 +86,7 @@ export class ConsumerSession {
       this.#guard(() => this.#events.heard(this.#sentAtMs));
     });
     this.#consumer.on(GROUP_JOIN, ({ payload }) => this.#guard(() => this.#joined(payload.memberAssignment)));
-    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error), payload.error));
+    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error, this.#asked), payload.error));
   }
 
   /** What this member owns, for the next session to tell the group. */
@@ -102,7 +103,7 @@ export class ConsumerSession {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
-        throw new Error(`cannot read topic ${topic}: ${explain(error)}`, { cause: error });
+        throw new Error(`cannot read topic ${topic}: ${explain(error, { ...this.#asked, topic })}`, { cause: error });
       }
     }
     await this.#consumer.run({
@@ -152,6 +153,10 @@ export class ConsumerSession {
     // The first may join a heartbeat that is under way since before this call.
     await group.heartbeat({ interval: 0 });
     await group.heartbeat({ interval: 0 });
+  }
+
+  get #asked(): Asked {
+    return { operation: 'READ', group: this.#options.groupId, principal: this.#connect.security?.principal };
   }
 
   #createAssigner(cluster: Cluster): ReturnType<typeof createAssigner> {

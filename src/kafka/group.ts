@@ -48,7 +48,9 @@ export class KafkaShardGroup implements ShardGroup {
       this.#stopping.signal.throwIfAborted();
       await this.stop();
       const { groupId } = this.#options;
-      throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${explain(error)}`, { cause: error });
+      const principal = this.#connect.security?.principal;
+      const why = explain(error, { operation: 'READ', group: groupId, principal });
+      throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${why}`, { cause: error });
     }
   }
 
@@ -146,7 +148,7 @@ export class KafkaShardGroup implements ShardGroup {
     else if (isSoonOver(error) && Date.now() < this.#startBeforeMs) {
       this.#logger.warn({ reason }, 'the group cannot be joined yet: trying again');
     } else {
-      this.#firstJoin.reject(new Error(reason));
+      this.#firstJoin.reject(new Error(reason, { cause: error }));
       return;
     }
     await session.close();

@@ -6,11 +6,15 @@ import { KafkaAdmin } from './admin.ts';
 import type { ConnectOptions } from './connect.ts';
 import { KafkaShardGroup } from './group.ts';
 import type { GroupOptions } from './group-options.ts';
+import type { SaslOptions, TlsOptions } from './security/options.ts';
+import { Security, type SecurityOptions } from './security/security.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
 import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
 export { questionFailure } from './question-failure.ts';
+export type { SaslOptions, SecurityOptions, TlsOptions };
+export { Security };
 export type { ConnectOptions, GroupOptions, ProducersOptions, SourceReaderOptions };
 
 /** A cluster, with everything the connector does there. Nothing connects before it is used. */
@@ -33,6 +37,9 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
     producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.partitionCount(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
     scan: () => new KafkaTopicScan(options, admin, logger),
-    close: () => admin.close(),
+    async close() {
+      await admin.close();
+      options.security?.close();
+    },
   };
 }

@@ -22,11 +22,13 @@ import {
   type Runner,
   replace,
 } from './kafkajs-internals.ts';
-import { mendConnections } from './kafkajs-network-fixes.ts';
+import { mendConnections, preparedBy } from './kafkajs-network-fixes.ts';
+import { mendRefusals } from './kafkajs-refusals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
 import { type BatchFields, encodeBatch, encodeRecords, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
 export type { ConsumerGroup };
+export { preparedBy };
 
 /** What a socket factory throws once its client is closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
@@ -320,6 +322,7 @@ function addPartitionsAtOnce(): void {
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
+mendRefusals();
 readCommittedOnly();
 noNegativeTimers();
 groupInLinearTime();
@@ -329,6 +332,11 @@ wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
 mendConnections();
+
+/** kafkajs's own provider of a SCRAM login (src/broker/saslAuthenticator); security/login.ts is around it. */
+export function scramProvider<Provider>(hash: 256 | 512, sasl: object): Provider {
+  return internal<(sasl: object) => Provider>(`broker/saslAuthenticator/scram${hash}.js`)(sasl);
+}
 
 const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

@@ -64,6 +64,12 @@ export interface Connection {
   readonly port: number;
   readonly socket?: Socket;
   readonly requestQueue: RequestQueue;
+  readonly socketFactory: object;
+  /** process.hrtime of the last login; null before it. */
+  readonly authenticatedAt: [number, number] | null;
+  /** Milliseconds; 0 when the broker sets no end. */
+  readonly sessionLifetime: { toString(): string };
+  isAuthenticated(): boolean;
   isConnected(): boolean;
   connect(): Promise<unknown>;
   disconnect(): Promise<unknown>;

@@ -1,5 +1,17 @@
-/** Mends 11 to 14 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
+/** Mends 11 to 16 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
 import { type Connection, internal, type Metadata } from './kafkajs-internals.ts';
+
+/** What a socket that was closed before it was open ends with. */
+const GIVEN_UP = 'given up before it was open';
+
+/** What must be done before a socket factory is called: it cannot wait. */
+const preparations = new WeakMap<object, () => Promise<unknown>>();
+
+/** The same socket factory, with something to wait for before each connection. What `prepare` throws fails the connection. */
+export function preparedBy<F extends object>(socketFactory: F, prepare: () => Promise<unknown>): F {
+  preparations.set(socketFactory, prepare);
+  return socketFactory;
+}
 
 /** What kafkajs listens for on a socket; whose handlers act on the connection as it is by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
@@ -9,6 +21,7 @@ export function mendConnections(): void {
   connectOnce(prototype);
   leaveSilentConnections(prototype);
   giveUpWhatIsClosed(prototype);
+  logInAgainInTime(prototype);
   keepKnownTopics();
 }
 
@@ -41,8 +54,10 @@ function giveUpWhatIsClosed(prototype: Connection): void {
   );
   const { disconnect } = prototype;
   prototype.disconnect = async function (this: Connection): Promise<unknown> {
+    const { requestQueue, host, port, socket } = this;
+    // To end a socket that is not open yet waits for it to open, and adds a listener each time.
+    if (socket?.connecting) socket.destroy(new Error(GIVEN_UP));
     const closed = await disconnect.call(this);
-    const { requestQueue, host, port } = this;
     if (requestQueue.inflight.size > 0 || requestQueue.pending.length > 0)
       requestQueue.rejectAll(new KafkaJSConnectionClosedError('Closed connection', { host, port }));
     return closed;
@@ -65,7 +80,8 @@ function connectOnce(prototype: Connection): void {
       this.socket.on('error', () => undefined);
       this.socket.destroy();
     }
-    const attempt = connect.call(this).finally(() => connecting.delete(this));
+    const prepared = preparations.get(this.socketFactory)?.() ?? Promise.resolve();
+    const attempt = prepared.then(() => connect.call(this)).finally(() => connecting.delete(this));
     connecting.set(this, attempt);
     return attempt;
   };
@@ -90,4 +106,22 @@ function keepKnownTopics(): void {
       known.set(this, newer && { ...newer, topicMetadata: [...newer.topicMetadata, ...kept] });
     },
   });
+}
+
+/** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
+const LOG_IN_AGAIN_AT = 0.85;
+
+/**
+ * Mend 15: a connection logged in again (KIP-368, connections.max.reauth.ms) ten seconds before its session ended, and so before
+ * each request when a session is not longer; a broker that is asked twice within a second closes the connection. Now it is at
+ * 85 % of the session, however long that is.
+ */
+function logInAgainInTime(prototype: Connection): void {
+  prototype.isAuthenticated = function (this: Connection): boolean {
+    if (this.authenticatedAt == null) return false;
+    const sessionMs = Number(this.sessionLifetime.toString());
+    if (sessionMs === 0) return true;
+    const [seconds, nanos] = process.hrtime(this.authenticatedAt);
+    return seconds * 1_000 + nanos / 1_000_000 < sessionMs * LOG_IN_AGAIN_AT;
+  };
 }

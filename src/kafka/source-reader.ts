@@ -13,6 +13,7 @@ import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { isClientClosed } from './kafkajs-fixes.ts';
 import { toOffset, toRecords } from './offsets.ts';
+import type { Asked } from './missing-right.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
 
 export interface SourceReaderOptions {
@@ -31,6 +32,7 @@ const MAX_FAILURES = 14;
 const MAX_EARLY_ENDS = 20;
 
 export class KafkaSourceReader implements SourceReader {
+  readonly #connect: ConnectOptions;
   readonly #connection: ClusterConnection;
   readonly #options: SourceReaderOptions;
   readonly #logger: Logger;
@@ -39,6 +41,7 @@ export class KafkaSourceReader implements SourceReader {
   readonly #closing = new AbortController();
 
   constructor(connect: ConnectOptions, options: SourceReaderOptions, logger: Logger) {
+    this.#connect = connect;
     this.#connection = new ClusterConnection(connect, logger);
     this.#options = options;
     this.#logger = logger;
@@ -81,6 +84,10 @@ export class KafkaSourceReader implements SourceReader {
     await this.#connection.close();
   }
 
+  get #asked(): Asked {
+    return { operation: 'READ', topic: this.#options.topic, principal: this.#connect.security?.principal };
+  }
+
   #disconnectLater(): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.#connection.close(), this.#options.idleMs ?? 30_000);
@@ -97,7 +104,7 @@ export class KafkaSourceReader implements SourceReader {
         if (signal.aborted || isClientClosed(error)) throw signal.aborted ? signal.reason : error;
         const where = `${this.#options.topic}-${partition}`;
         if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable === false) {
-          throw new Error(`cannot read ${where} from offset ${position}: ${explain(error)}`, { cause: error });
+          throw new Error(`cannot read ${where} from offset ${position}: ${explain(error, this.#asked)}`, { cause: error });
         }
         this.#logger.debug({ partition, position, error: explain(error) }, 'a fetch of old records failed: trying again');
         await sleep(Math.min(100 * 2 ** failures, 2_000), undefined, { signal });

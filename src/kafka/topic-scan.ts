@@ -126,7 +126,8 @@ export class KafkaTopicScan implements TopicScan {
         return offsets;
       } catch (error) {
         if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) {
-          throw new Error(`cannot list the offsets of topic ${topic}: ${explain(error)}`, { cause: error });
+          const why = explain(error, { operation: 'READ', topic, principal: this.#connect.security?.principal });
+          throw new Error(`cannot list the offsets of topic ${topic}: ${why}`, { cause: error });
         }
         // A leader has moved: the metadata of a moment later know it.
         await sleep(RETRY_MS * 2 ** failures);

@@ -5,6 +5,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { announcePartitions } from './kafkajs-fixes.ts';
+import type { Asked } from './missing-right.ts';
 import { MAX_SEND_BYTES, type PlannedSend, planSends, splitBySize } from './send-plan.ts';
 import { classify, type TransactionPhase } from './transaction-failure.ts';
 
@@ -54,6 +55,9 @@ class KafkaShardProducer implements ShardProducer {
   readonly #partitionCount: PartitionCount;
   readonly #client: Client;
   readonly #producer: Producer;
+  readonly #principal: string | undefined;
+  /** For messages about rights. */
+  #doing: { readonly operation: 'READ' | 'WRITE'; readonly topic: string };
   #connected = false;
   #busy = false;
   #dead: string | undefined;
@@ -64,6 +68,8 @@ class KafkaShardProducer implements ShardProducer {
     this.#shard = shard;
     this.#options = options;
     this.#partitionCount = partitionCount;
+    this.#doing = { operation: 'WRITE', topic: options.journalTopic };
+    this.#principal = connect.security?.principal;
     this.#client = new Client(connect, logger, RETRY);
     this.#producer = this.#client.kafka.producer({
       transactionalId: this.#transactionalId,
@@ -92,7 +98,7 @@ class KafkaShardProducer implements ShardProducer {
       if (error instanceof TransactionError) throw error;
       const failure = classify(error, progress.phase);
       const doing = progress.phase === 'sending' ? 'before the commit' : 'at the commit';
-      throw new TransactionError(failure, `transaction of shard ${this.#shard} failed ${doing}: ${explain(error)}`, {
+      throw new TransactionError(failure, `transaction of shard ${this.#shard} failed ${doing}: ${explain(error, this.#asked)}`, {
         cause: error,
       });
     } finally {
@@ -107,6 +113,11 @@ class KafkaShardProducer implements ShardProducer {
 
   get #transactionalId(): string {
     return `${this.#options.journalTopic}-${this.#shard}`;
+  }
+
+  get #asked(): Asked {
+    const { groupId, journalTopic } = this.#options;
+    return { ...this.#doing, group: groupId, transactionalIds: `${journalTopic}-`, principal: this.#principal };
   }
 
   get #timeoutMs(): number {
@@ -143,6 +154,8 @@ class KafkaShardProducer implements ShardProducer {
         offset: String(offset),
         metadata,
       }));
+      // Offsets of a topic are for who may read it.
+      this.#doing = { operation: 'READ', topic: sourceTopic };
       await transaction.sendOffsets({ consumerGroupId: groupId, topics: [{ topic: sourceTopic, partitions }] });
     }
     this.#checkAlive();
@@ -169,6 +182,7 @@ class KafkaShardProducer implements ShardProducer {
   /** @returns the offset of the first message. */
   async #send(transaction: KafkaTransaction, topic: string, { partition, messages }: PlannedSend): Promise<number> {
     this.#checkAlive();
+    this.#doing = { operation: 'WRITE', topic };
     const answers: RecordMetadata[] = await transaction.send({ topic, messages, acks: -1 });
     const answer = answers.find((one) => one.topicName === topic && one.partition === partition);
     // kafkajs drops the messages, and says nothing, when its metadata do not know the partition yet.

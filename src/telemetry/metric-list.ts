@@ -26,6 +26,7 @@ export const LABELS = {
   stage: 'Stage of a batch: buffer, create, journal, upload, review, download, settle.',
   state: 'State of a batch, or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
+  certificate: 'Whose certificate: client, ca or broker.',
   version: 'Version of the connector.',
   node: 'Version of Node.js.',
 } as const;
@@ -174,6 +175,11 @@ export const METRICS = {
   // ── The process ──────────────────────────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: { kind: 'gauge', help: 'Budget over buffers, sealed bodies and result chunks.', labels: [] },
   memory_used_bytes: { kind: 'gauge', help: 'What of the budget is taken.', labels: [] },
+  kafka_tls_certificate_expiry_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the first certificate of the connections to Kafka expires, seconds since the epoch: alert two weeks before.',
+    labels: ['certificate'],
+  },
   loops: { kind: 'gauge', help: 'Loops of the engine by state; stuck ones are named by /livez.', labels: ['state'] },
   ready: { kind: 'gauge', help: '1 when a readiness condition holds, 0 when not; /readyz says why.', labels: ['condition'] },
   build_info: { kind: 'gauge', help: 'Always 1; the labels say what runs.', labels: ['version', 'node'] },

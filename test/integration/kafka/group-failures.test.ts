@@ -124,7 +124,7 @@ describe('a member of the group', () => {
     const group = world.groupWith({ restartDelayMs: 50 });
     const restore = refuseJoins(world.topics.group, 1, 'GROUP_AUTHORIZATION_FAILED');
     try {
-      await assert.rejects(world.settle(group.start(new RecordingListener())), /GROUP_AUTHORIZATION_FAILED.*kafka-acls/);
+      await assert.rejects(world.settle(group.start(new RecordingListener())), /GROUP_AUTHORIZATION_FAILED.*grant READ on group/);
     } finally {
       restore();
     }

@@ -1,0 +1,92 @@
+/** What protects the connections of one process to its brokers: shared by all its clients. */
+import type { Socket } from 'node:net';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { ExpiryWatch } from './expiry.ts';
+import { type KafkaJsSasl, saslLogin } from './login.ts';
+import type { ExpiryObserver, SaslOptions, TlsOptions } from './options.ts';
+import { TlsMaterial } from './tls-material.ts';
+import { requestToken } from './token-endpoint.ts';
+import { TokenSource } from './token-source.ts';
+
+/** How often files are looked at without a new connection: certificates also come to their end while all is quiet. */
+const LOOK_MS = 3_600_000;
+
+export interface SecurityOptions {
+  /** Absent: connections are not encrypted. */
+  readonly tls?: TlsOptions | undefined;
+  /** Absent: no login. */
+  readonly sasl?: SaslOptions | undefined;
+}
+
+export class Security {
+  readonly sasl: KafkaJsSasl | undefined;
+  readonly #options: SecurityOptions;
+  readonly #tls: TlsMaterial | undefined;
+  readonly #tokens: TokenSource | undefined;
+  readonly #expiry: ExpiryWatch;
+  readonly #look: NodeJS.Timeout | undefined;
+
+  constructor(options: SecurityOptions, logger: Logger, observe: ExpiryObserver) {
+    const { tls, sasl } = options;
+    this.#options = options;
+    this.#expiry = new ExpiryWatch(logger, observe);
+    if (tls !== undefined) {
+      this.#tls = new TlsMaterial(tls, logger, (owner, certificate) => this.#expiry.seen(owner, certificate));
+      this.#look = setInterval(() => void this.prepare().catch(() => undefined), LOOK_MS).unref();
+    }
+    if (sasl?.mechanism === 'oauthbearer')
+      this.#tokens = new TokenSource({ request: (signal) => requestToken(sasl.token, signal), logger });
+    if (sasl !== undefined) this.sasl = saslLogin(sasl, this.#tokens);
+    if (tls?.insecureSkipVerification)
+      logger.warn(
+        {},
+        'kafka.tls.insecureSkipVerification is on: whoever stands between here and the brokers can read and change everything',
+      );
+    if (tls === undefined && sasl !== undefined) logger.warn({}, unprotected(sasl));
+  }
+
+  get encrypted(): boolean {
+    return this.#tls !== undefined;
+  }
+
+  /** Before each new connection. @throws SecurityError when there are no usable TLS files, and never were. */
+  async prepare(): Promise<void> {
+    await this.#tls?.refresh();
+  }
+
+  /** For tls.connect, after `prepare`. */
+  get tls(): ConnectionOptions {
+    return this.#tls?.connection ?? {};
+  }
+
+  /** Notes when the certificate of a broker expires. */
+  watch(socket: Socket, broker: string): void {
+    if (this.#tls === undefined) return;
+    socket.once('secureConnect', () => {
+      const certificate = (socket as TLSSocket).getPeerX509Certificate();
+      if (certificate !== undefined) this.#expiry.seen('broker', certificate, broker);
+    });
+  }
+
+  /** As whom brokers know this client: for messages about rights. */
+  get principal(): string {
+    const { sasl } = this.#options;
+    if (sasl?.mechanism === 'oauthbearer') return 'User:<subject of the token>';
+    if (sasl !== undefined) return `User:${sasl.username}`;
+    return `User:${this.#tls?.principal ?? 'ANONYMOUS'}`;
+  }
+
+  close(): void {
+    clearInterval(this.#look);
+    this.#tokens?.close();
+  }
+}
+
+function unprotected({ mechanism }: SaslOptions): string {
+  if (mechanism === 'plain')
+    return 'kafka.sasl sends the password over connections that are not encrypted: set kafka.tls.enabled';
+  if (mechanism === 'oauthbearer')
+    return 'kafka.sasl sends the token over connections that are not encrypted: set kafka.tls.enabled';
+  return 'kafka.sasl without kafka.tls: who listens can read the data, and guess at a weak password';
+}

@@ -1,0 +1,107 @@
+/** One token for all connections: kept until shortly before it expires, and replaced before that. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { SecurityError } from './security-error.ts';
+import type { Token } from './token-endpoint.ts';
+
+/** Share of its lifetime after which a token is replaced, while it is still good. */
+const REPLACE_AT = 0.8;
+/** Share of its lifetime, and most time, before the end in which a token is no longer handed out: a login takes a while. */
+const MARGIN = 0.1;
+const MAX_MARGIN_MS = 10_000;
+/** Tries of one request, and the ceilings of the waits between them. */
+const ATTEMPTS = 3;
+const FIRST_WAIT_MS = 250;
+/** Between two tries to replace a token that is still good. */
+const QUIET_MS = 15_000;
+
+interface Kept {
+  readonly value: string;
+  readonly replaceAtMs: number;
+  readonly endsAtMs: number;
+}
+
+export interface TokenSourceParts {
+  readonly request: (signal: AbortSignal) => Promise<Token>;
+  readonly logger: Logger;
+  /** A clock that never goes back, ms. */
+  readonly now?: () => number;
+  /** Between 0 and 1. */
+  readonly random?: () => number;
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+export class TokenSource {
+  readonly #parts: Required<TokenSourceParts>;
+  readonly #closing = new AbortController();
+  #kept: Kept | undefined;
+  #request: Promise<string> | undefined;
+  #quietUntilMs = 0;
+
+  constructor(parts: TokenSourceParts) {
+    this.#parts = {
+      now: () => performance.now(),
+      random: Math.random,
+      wait: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
+      ...parts,
+    };
+  }
+
+  /** A token that is good for a login now. @throws SecurityError */
+  async token(): Promise<string> {
+    const nowMs = this.#parts.now();
+    const kept = this.#kept;
+    if (kept === undefined || nowMs >= kept.endsAtMs) return await this.#renew();
+    if (nowMs >= kept.replaceAtMs && nowMs >= this.#quietUntilMs) {
+      this.#renew().catch((error: unknown) => {
+        this.#quietUntilMs = this.#parts.now() + QUIET_MS;
+        const why = error instanceof Error ? error.message : String(error);
+        if (!this.#closing.signal.aborted)
+          this.#parts.logger.warn(
+            { error: why },
+            'the token for Kafka could not be replaced; the earlier one is used while it lasts',
+          );
+      });
+    }
+    return kept.value;
+  }
+
+  /** The brokers did not take it: the next login asks for another one. */
+  invalidate(value: string): void {
+    if (this.#kept?.value === value) this.#kept = undefined;
+  }
+
+  close(): void {
+    this.#closing.abort(new SecurityError('the connection to Kafka is closed'));
+  }
+
+  /** All who need a token wait for the same request. */
+  #renew(): Promise<string> {
+    this.#request ??= this.#ask().finally(() => {
+      this.#request = undefined;
+    });
+    return this.#request;
+  }
+
+  async #ask(): Promise<string> {
+    const { request, now, random, wait } = this.#parts;
+    const { signal } = this.#closing;
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
+      const askedAtMs = now();
+      try {
+        const { value, lifetimeMs } = await request(signal);
+        this.#kept = {
+          value,
+          replaceAtMs: askedAtMs + lifetimeMs * REPLACE_AT,
+          endsAtMs: askedAtMs + lifetimeMs - Math.min(lifetimeMs * MARGIN, MAX_MARGIN_MS),
+        };
+        return value;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (attempt >= ATTEMPTS || !(error instanceof SecurityError) || !error.retriable) throw error;
+        await wait(FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + random() / 2), signal).catch(() => signal.throwIfAborted());
+      }
+    }
+  }
+}
