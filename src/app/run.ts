@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
-import { connectKafka, type KafkaConnection } from '../kafka/index.ts';
+import { connectKafka, type KafkaConnection, questionFailure } from '../kafka/index.ts';
 import type { PipelinePorts } from '../pipeline/context.ts';
 import { RefusedError } from '../pipeline/errors.ts';
 import { MemoryBudget } from '../pipeline/memory-budget.ts';
@@ -15,6 +15,7 @@ import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-se
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
 import { formatOf } from './formats.ts';
+import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { systemClock, systemRandom } from './system.ts';
@@ -57,7 +58,7 @@ export async function runConnector(
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
 
-  const kafka = connectKafka({ brokers: config.kafka.brokers, clientId: config.kafka.clientId }, logger);
+  const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
   const service = serviceClient(config, metrics);
   const results = new ResultThread();
   const refused = Promise.withResolvers<Error>();
@@ -81,7 +82,8 @@ export async function runConnector(
     if (last instanceof Error) throw last;
     logger.info({}, 'stopping: finishing the transactions in hand');
   } catch (error) {
-    outcome = error instanceof RefusedError ? 'refused' : server === undefined && config.http.enabled ? 'failure' : 'unreachable';
+    const refuses = error instanceof RefusedError || questionFailure(error) === 'refused';
+    outcome = refuses ? 'refused' : server === undefined && config.http.enabled ? 'failure' : 'unreachable';
     logger.error(
       { error: error instanceof Error ? error.message : String(error) },
       outcome === 'refused' ? 'refuses to run' : 'cannot start',
