@@ -10,6 +10,7 @@ import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
 import { ResultThread } from '../review/thread/result-thread.ts';
 import { ServiceClient } from '../service/client.ts';
+import { proxyRules } from '../service/proxy.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -18,6 +19,7 @@ import { formatOf } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline } from './pipeline-options.ts';
+import { networkSettings } from './service-network.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
 
@@ -58,8 +60,15 @@ export async function runConnector(
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
 
+  let service: ServiceClient;
+  try {
+    service = serviceClient(config, metrics, logger);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    logger.error({ error: error.message }, 'refuses to run');
+    return 'refused';
+  }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
-  const service = serviceClient(config, metrics);
   const results = new ResultThread();
   const refused = Promise.withResolvers<Error>();
   const supervisors = config.pipelines.map((pipeline) =>
@@ -94,9 +103,13 @@ export async function runConnector(
   return outcome;
 }
 
-function serviceClient(config: Config, metrics: PromMetrics): ServiceClient {
+/** @throws TypeError for what only shows here: a certificate that is broken, a proxy of the environment that is none. */
+function serviceClient(config: Config, metrics: PromMetrics, logger: Logger): ServiceClient {
   const { service } = config;
+  const { proxy, ...network } = networkSettings(service);
   return new ServiceClient({
+    ...network,
+    proxy: proxyRules(proxy, process.env),
     baseUrl: service.baseUrl,
     apiKey: () => service.apiKey.current(),
     clock: systemClock,
@@ -114,7 +127,10 @@ function serviceClient(config: Config, metrics: PromMetrics): ServiceClient {
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
       },
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
-      transferHost: () => {},
+      transferHost: (host) => {
+        if (service.transfer.hosts.length > 0) return;
+        logger.info({ host }, 'first transfer to this host; service.transfer.hosts can list those that are meant');
+      },
       limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },

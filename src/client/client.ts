@@ -1,6 +1,7 @@
 /** The whole interface of a Content Review Service from code; what the connector's own pipelines use lies below it. */
 import { ServiceClient } from '../service/client.ts';
 import { SILENT_OBSERVER } from '../service/observer.ts';
+import { proxyRules } from '../service/proxy.ts';
 import { systemClock } from '../service/system-clock.ts';
 import { Batches } from './batches.ts';
 import { Decisions } from './decisions.ts';
@@ -18,11 +19,13 @@ export class ContentReviewClient {
   readonly #service: ServiceClient;
   readonly #closing = new AbortController();
 
-  /** @throws TypeError when baseUrl or importPath cannot be used. */
+  /** @throws TypeError when an option cannot be used, or the environment names a proxy that cannot. */
   constructor(options: ContentReviewClientOptions) {
-    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, ...settings } = withoutUndefined(options);
+    const defined = withoutUndefined(options);
+    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, proxy = 'environment', ...settings } = defined;
     this.#service = new ServiceClient({
       ...settings,
+      proxy: proxyRules(proxy, process.env),
       retry: withoutUndefined(retry),
       clock,
       random: { next: Math.random },

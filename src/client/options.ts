@@ -1,9 +1,10 @@
 import type { Clock } from '../core/ports/clock.ts';
-import type { AllowUrl, RetrySettings } from '../service/options.ts';
+import type { NetworkOptions, RetrySettings } from '../service/options.ts';
+import type { ProxySetting } from '../service/proxy.ts';
 
-/** Every duration is in milliseconds; what is left out has a default. */
-export interface ContentReviewClientOptions {
-  /** http(s) address of the service, without `/v1`. */
+/** Every duration is in milliseconds; what is left out has a default. Where it may go: docs/service-security.md. */
+export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy' | 'lookup'> {
+  /** https address of the service, without `/v1`. By http only on this machine, or a host of `allowHttp`. */
   readonly baseUrl: string;
   /** The key, or where to get it: a function is asked for every request, so that a rotated key is picked up. */
   readonly apiKey: string | (() => string | Promise<string>);
@@ -23,8 +24,10 @@ export interface ContentReviewClientOptions {
   readonly maxConcurrentRequests?: number;
   /** Uploads at once, and as many downloads. Default 8. */
   readonly maxConcurrentTransfers?: number;
-  /** Whether a presigned address, or a redirect from one, may be talked to. Default: any http(s) address. */
-  readonly allowUrl?: AllowUrl;
+  /** Largest result file, bytes, decompressed. Default 1 GiB. */
+  readonly maxResultBytes?: number;
+  /** Default: `environment`, that is HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly proxy?: ProxySetting;
   /** Told before a failed request is tried again; `reason` is an HTTP status or a word such as `reset`. */
   readonly onRetry?: (operation: string, reason: string) => void;
   /** Time, for tests. */

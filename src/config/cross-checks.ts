@@ -5,6 +5,7 @@ import { derivedNames, type Names } from './options/pipeline.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';
 import type { Config } from './schema.ts';
+import { serviceNetworkChecks } from './service-checks.ts';
 import { formatBytes, formatDuration } from './units.ts';
 
 /** The configuration as far as it could be understood: what is wrong for another reason already is undefined. */
@@ -25,6 +26,7 @@ export function crossChecks(config: Draft): Finding[] {
   const names = pipelines.map(namesOf);
   return [
     ...serviceChecks(config),
+    ...serviceNetworkChecks(config),
     ...kafkaChecks(config.kafka),
     ...pipelines.flatMap((pipeline, index) => [
       ...limitChecks(config, pipeline, ['pipelines', index]),
@@ -50,6 +52,13 @@ function limitChecks(config: Draft, { source, batch, review, kafka }: PipelineDr
       intakeBytes,
       formatBytes,
       '70 % of memory.budget, the share of intake',
+    ),
+    ...ordered(
+      [...path, 'batch', 'maxBytes'],
+      batch?.maxBytes,
+      config.service?.transfer?.maxResultBytes,
+      formatBytes,
+      'service.transfer.maxResultBytes: results repeat the content',
     ),
     ...ordered(
       [...path, 'source', 'maxContent'],

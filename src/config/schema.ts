@@ -16,7 +16,7 @@ import type { Refusal } from './units.ts';
 export function configSchema(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
   return group('The configuration.', {
     kafka: kafkaOptions(readSecret, readPem),
-    service: serviceOptions(readSecret),
+    service: serviceOptions(readSecret, readPem),
     pipelines: listOf('What this process runs; each pipeline has its own group, journal and shards.', pipelineOptions()),
     http: httpOptions(),
     memory: memoryOptions(),

@@ -7,7 +7,7 @@ import { checkedHeaders } from './extra-headers.ts';
 import { HttpPool } from './http.ts';
 import { type CreatedImport, createImport, getImport, type ImportView, problemWithImportPath } from './imports.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
-import { NO_PROXY_RULES, proxyChooser } from './proxy.ts';
+import { proxyChooser } from './proxy.ts';
 import { TlsContext } from './tls-files.ts';
 import { Transfer, type UploadOptions } from './transfer.ts';
 import { transferPolicy } from './transfer-policy.ts';
@@ -40,7 +40,7 @@ export class ServiceClient {
     const { allowHttp = [], transferHosts: hosts = [], allowPrivate = [], tls, lookup } = options;
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
-    const proxyFor = proxyChooser(options.proxy ?? NO_PROXY_RULES);
+    const proxyFor = proxyChooser(options.proxy ?? { noProxy: [] });
     const network = { proxyFor, lookup, tls: TlsContext.of(tls) };
     const api = new HttpPool(context.settings, maxConcurrentRequests, network);
     // The client certificate is for the service, not for whatever host it names.

@@ -23,7 +23,32 @@ export interface ProxyServer {
 /** undefined: without a proxy. */
 export type ProxyFor = (target: URL) => ProxyServer | undefined;
 
-export const NO_PROXY_RULES: ProxyRules = { noProxy: [] };
+/** `environment`: HTTPS_PROXY, HTTP_PROXY and NO_PROXY. An address is for http and https alike. */
+export type ProxySetting =
+  | 'environment'
+  | 'none'
+  | {
+      /** http:// or https:// address, without a user. */
+      readonly url: string;
+      /** `user:password`, or where to get it for each connection. */
+      readonly credentials?: string | (() => string | Promise<string>);
+      /** What is reached without it, as NO_PROXY writes it. */
+      readonly noProxy?: readonly string[];
+    };
+
+/** @throws TypeError that does not show what was written: it may hold a password. */
+export function proxyRules(setting: ProxySetting, env: Readonly<Record<string, string | undefined>>): ProxyRules {
+  if (setting === 'none') return { noProxy: [] };
+  if (setting === 'environment') return proxyFromEnvironment(env);
+  const url = parseProxyUrl(setting.url);
+  if (typeof url === 'string') throw new TypeError(`the address of the proxy: ${url}`);
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('the address of the proxy: user and password go into its credentials');
+  const { credentials, noProxy = [] } = setting;
+  const current =
+    credentials === undefined ? undefined : async () => (typeof credentials === 'string' ? credentials : await credentials());
+  return { https: url, http: url, credentials: { https: current, http: current }, noProxy };
+}
 
 /**
  * As curl and Go read it: the lower-case name wins; a proxy without scheme is an http one; in a CGI process HTTP_PROXY is a

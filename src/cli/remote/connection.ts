@@ -1,5 +1,6 @@
 /** Where the service is, and the key: from the command line, a configuration file, or the environment, in this order. */
 import { type Command, Option } from 'commander';
+import { networkSettings } from '../../app/service-network.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import type { Environment } from '../../config/interpolate.ts';
 import { Secret } from '../../config/secret.ts';
@@ -15,6 +16,7 @@ export interface ConnectionFlags {
   readonly config?: string;
   /** Of imports only. */
   readonly importPath?: string;
+  readonly allowHttp?: true;
 }
 
 /** Adds the options that say where the service is. A key on the command line could be read by every user of the machine. */
@@ -22,7 +24,8 @@ export function connectionOptions(command: Command): Command {
   return command
     .option('--url <url>', `address of the service, without /v1; also ${URL_VARIABLE}`)
     .option('--api-key-file <file>', `file with the API key; also the key itself in ${KEY_VARIABLE}`)
-    .option('-c, --config <file>', 'take address, key, timeouts and retries from the section `service` of this configuration')
+    .option('-c, --config <file>', 'take address, key and how to get there from the section `service` of this configuration')
+    .option('--allow-http', 'talk to the service by http although it is another machine: the key can be read on the way')
     .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey));
 }
 
@@ -52,6 +55,7 @@ export async function connect(flags: ConnectionFlags, env: Environment, onRetry:
   const importPath = flags.importPath ?? section?.importPath;
   const options: ContentReviewClientOptions = {
     ...section?.settings,
+    ...(flags.allowHttp === true ? { allowHttp: [...(section?.settings.allowHttp ?? []), hostOf(baseUrl)] } : {}),
     ...(importPath === undefined ? {} : { importPath }),
     baseUrl,
     apiKey: () => secret.current(),
@@ -60,15 +64,26 @@ export async function connect(flags: ConnectionFlags, env: Environment, onRetry:
   try {
     return { client: new ContentReviewClient(options), baseUrl: baseUrl.replace(/\/+$/, ''), keyFrom: from };
   } catch (error) {
-    if (error instanceof TypeError) throw new UsageProblem(error.message.replace(/^base_url/, 'the address of the service'));
+    if (error instanceof TypeError) {
+      const inTheClear = /If that is meant.*$/;
+      const message = error.message.replace(inTheClear, 'If that is meant, say --allow-http');
+      throw new UsageProblem(message.replace(/^base_url/, 'the address of the service'));
+    }
     throw error;
   }
 }
 
+/** As an entry of allowHttp; what is no address is refused for that. */
+function hostOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.hostname || 'localhost';
+}
+
 async function sectionOf(file: string, { url, apiKeyFile }: ConnectionFlags, env: Environment) {
   const instead = { baseUrl: url !== undefined, apiKey: apiKeyFile !== undefined };
-  const { baseUrl, apiKey, importPath, timeouts, retry } = await readServiceSection(file, env, instead);
+  const service = await readServiceSection(file, env, instead);
+  const { baseUrl, apiKey, importPath, timeouts, retry } = service;
   const settings = {
+    ...networkSettings(service),
     connectTimeoutMs: timeouts.connectMs,
     headersTimeoutMs: timeouts.headersMs,
     bodyTimeoutMs: timeouts.bodyMs,

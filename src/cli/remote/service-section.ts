@@ -6,6 +6,7 @@ import { type Environment, interpolate } from '../../config/interpolate.ts';
 import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 import { ConfigError, type Finding, toProblems } from '../../config/problem.ts';
+import { pemReader } from '../../config/read-file.ts';
 import { secretReader } from '../../config/read-secret.ts';
 import { readText } from '../../config/read-text.ts';
 import type { Config } from '../../config/schema.ts';
@@ -30,7 +31,7 @@ export async function readServiceSection(
       document.problems.map((problem) => ({ path: '(top level)', ...problem })),
     );
   const read = interpolate({ service: withoutUnread(sectionOf(document.value), instead) }, env);
-  const schema = group('The section.', { service: serviceOptions(secretReader(env, dirname(file))) });
+  const schema = group('The section.', { service: serviceOptions(secretReader(env, dirname(file)), pemReader(dirname(file))) });
   const result = schema.safeParse(read.value);
   if (result.success && read.problems.length === 0) return result.data.service;
   // An option whose variable is missing is reported for that, not for being absent as well.
@@ -48,7 +49,7 @@ function withoutUnread(section: unknown, { baseUrl, apiKey }: { readonly baseUrl
   if (section !== undefined && (typeof section !== 'object' || section === null || Array.isArray(section))) return section;
   return {
     ...(section ?? {}),
-    ...(baseUrl ? { baseUrl: 'http://not-read' } : {}),
+    ...(baseUrl ? { baseUrl: 'https://not-read' } : {}),
     ...(apiKey ? { apiKey: NOT_READ } : {}),
   };
 }

@@ -35,7 +35,7 @@ export function kafkaTlsOptions(readSecret: (raw: unknown) => Secret | Refusal, 
   );
 }
 
-function pemFile(help: string, kind: 'CERTIFICATE' | 'PRIVATE KEY', readPem: PemPath) {
+export function pemFile(help: string, kind: 'CERTIFICATE' | 'PRIVATE KEY', readPem: PemPath) {
   return value<string>({
     help,
     allowed: 'the path of a PEM file',

@@ -1,14 +1,16 @@
 import { group, value } from '../option.ts';
+import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { duration, integer, secret, text } from '../values.ts';
+import { allowHttpOption, proxyOptions, serviceTlsOptions, transferOptions } from './service-network.ts';
 
 /** `service`: the Content Review Service and how to treat it. */
-export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
+export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
   return group('The Content Review Service.', {
     baseUrl: value({
-      help: 'Address that the paths of the service (/v1/batches, …) are relative to. Use https outside one machine: each call carries the API key.',
-      allowed: 'an http:// or https:// address without query, fragment or user',
+      help: 'Address that the paths of the service (/v1/batches, …) are relative to. Each call carries the API key, so http is for this machine, or for a host of allowHttp.',
+      allowed: 'an https:// or http:// address without query, fragment or user',
       parse: parseBaseUrl,
     }),
     apiKey: secret({ help: 'Key of the service. A file is read again when it changes, without a restart.', read: readSecret }),
@@ -16,7 +18,7 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
       help: 'Path, below baseUrl, at which the status of an import is asked for.',
       allowed: 'a path that begins with / and contains {import_id}, without spaces, # or other braces',
       fallback: '/v1/import/{import_id}',
-      check: (path) => (/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) && /^[\x21-\x7e]*$/.test(path) ? undefined : ''),
+      check: importPathObjection,
     }),
     timeouts: group('Limits of one request; retries come on top.', {
       connect: duration({ help: 'Name lookup, TCP and TLS together.', fallback: '5s', min: '10ms', max: '5m' }),
@@ -53,7 +55,17 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal) {
         transfers: integer({ help: 'Uploads, and as many downloads.', fallback: 4, min: 1, max: 1_000 }),
       },
     ),
+    allowHttp: allowHttpOption(),
+    transfer: transferOptions(readSecret),
+    proxy: proxyOptions(readSecret),
+    tls: serviceTlsOptions(readPem),
   });
+}
+
+function importPathObjection(path: string): string | undefined {
+  if (!/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) || !/^[\x21-\x7e]*$/.test(path)) return '';
+  const steps = (path.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
+  return steps.some((step) => step === '.' || step === '..') ? 'no dot segments (. and ..): they name another place' : undefined;
 }
 
 function parseBaseUrl(raw: unknown): string | Refusal {

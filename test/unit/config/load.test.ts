@@ -128,7 +128,7 @@ htpp: {}
         [
           3,
           'service.baseUrl',
-          '"ftp://x" is not allowed; expected an http:// or https:// address without query, fragment or user',
+          '"ftp://x" is not allowed; expected an https:// or http:// address without query, fragment or user',
         ],
         [
           3,
@@ -149,7 +149,7 @@ htpp: {}
   it('sorts list entries by number', () => {
     const pipelines = Array.from({ length: 12 }, (_, i) => `{name: p${i}, source: {topic: t}, bad: 1}`).join(', ');
     const paths = errorOf(
-      `kafka: {brokers: [b:1]}\nservice: {baseUrl: "http://s", apiKey: k}\npipelines: [${pipelines}]`,
+      `kafka: {brokers: [b:1]}\nservice: {baseUrl: "https://s", apiKey: k}\npipelines: [${pipelines}]`,
     ).problems.map(({ path }) => path);
     assert.deepEqual(
       paths,
@@ -198,7 +198,7 @@ htpp: {}
     [
       'a decision id that is neither',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: id}'),
-      /decisionId: .*\{field: PATH\}/,
+      /decisionId: .*\{field: EXPRESSION\}/,
     ],
     [
       'a decision id with a slip',
@@ -246,7 +246,7 @@ htpp: {}
 describe('checks across options', () => {
   const two = (first: string, second: string) => `
 kafka: {brokers: [b:1]}
-service: {baseUrl: "http://s", apiKey: k}
+service: {baseUrl: "https://s", apiKey: k}
 pipelines: [${first}, ${second}]
 `;
 

@@ -1,0 +1,178 @@
+/** `service`: where the client may go. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { networkSettings } from '../../../src/app/service-network.ts';
+import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { ConfigError } from '../../../src/config/problem.ts';
+import { parseHostPattern } from '../../../src/service/host-pattern.ts';
+import { proxyRules } from '../../../src/service/proxy.ts';
+import { transferPolicy } from '../../../src/service/transfer-policy.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const load = (service: string, env: Record<string, string> = {}, more = '') =>
+  parseConfig(
+    `kafka: {brokers: [b:1]}\nservice: {apiKey: key-1, ${service}}\npipelines: [{name: p, source: {topic: t}}]\n${more}`,
+    env,
+    { file: 'c.yaml', directory: '/nowhere' },
+  ).service;
+
+/** What is wrong, by path. */
+function problems(service: string, env: Record<string, string> = {}): Record<string, string> {
+  try {
+    load(service, env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return Object.fromEntries(error.problems.map(({ path: where, message }) => [where, message]));
+  }
+  return {};
+}
+
+const HTTPS = 'baseUrl: "https://review.example"';
+
+describe('baseUrl', () => {
+  it('by http is refused with the way to allow it, unless it is this machine or allowed by name', () => {
+    assert.deepEqual(problems('baseUrl: "http://review.corp:8080"'), {
+      'service.baseUrl':
+        'by http the API key crosses the network for anybody on the way to read: write https://, or allow it by name, service.allowHttp: [review.corp]',
+    });
+    for (const right of [
+      'baseUrl: "http://127.0.0.1:8090"',
+      'baseUrl: "http://localhost:8090"',
+      'baseUrl: "http://[::1]:8090"',
+      'baseUrl: "http://review.corp:8080", allowHttp: [review.corp]',
+      'baseUrl: "http://REVIEW.corp.:8080", allowHttp: ["*.corp:8080"]',
+      'baseUrl: "http://10.0.0.1", allowHttp: 10.0.0.1',
+      'baseUrl: "http://[fd00::1]", allowHttp: ["fd00::1"]',
+    ]) {
+      assert.deepEqual(problems(right), {}, right);
+    }
+    for (const wrong of [
+      'baseUrl: "http://a.corp:81", allowHttp: ["a.corp:80"]',
+      'baseUrl: "http://corp", allowHttp: ["*.corp"]',
+    ]) {
+      assert.deepEqual(Object.keys(problems(wrong)), ['service.baseUrl'], wrong);
+    }
+  });
+});
+
+describe('hosts and networks', () => {
+  it('are refused at check when they are none', () => {
+    const wrong = problems(
+      `${HTTPS}, allowHttp: ["http://a"], transfer: {hosts: [a, "a.*"], allowPrivate: [10.0.0.0/33]}, proxy: {url: "http://p", noProxy: ["a/b"]}`,
+    );
+    assert.deepEqual(Object.keys(wrong), [
+      'service.allowHttp',
+      'service.proxy.noProxy',
+      'service.transfer.allowPrivate',
+      'service.transfer.hosts',
+    ]);
+    assert.match(wrong['service.allowHttp'] ?? '', /entry 1: write the host alone/);
+    assert.match(wrong['service.transfer.hosts'] ?? '', /entry 2: a star stands at the beginning/);
+  });
+
+  it('that pass the check are taken by the client, whatever they are', () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.domain(),
+      fc.domain().map((host) => `*.${host}`),
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.ipV6().map((address) => `[${address}]:443`),
+      fc.tuple(fc.domain(), fc.nat(70_000)).map(([host, port]) => `${host}:${port}`),
+      fc.tuple(fc.ipV4(), fc.nat(40)).map(([address, bits]) => `${address}/${bits}`),
+      fc.stringMatching(/^[a-c.*:0-9[\]/]{1,12}$/),
+    );
+    fc.assert(
+      fc.property(text, (entry) => {
+        if (hostObjection(entry) === undefined) assert.equal(typeof parseHostPattern(entry), 'object', entry);
+        if (networkObjection(entry) === undefined) {
+          transferPolicy({ hosts: [], allowHttp: [], allowPrivate: [entry] }, new URL('https://a.example'));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('extra headers', () => {
+  it('that follow from the request are refused at check, and no value is shown', () => {
+    for (const header of ['Authorization', 'content-length', 'Content-Type', 'host', 'transfer-encoding', 'a b', 'proxy-x']) {
+      const wrong = problems(`${HTTPS}, transfer: {uploadHeaders: {"${header}": hunter22}}`);
+      assert.deepEqual(Object.keys(wrong), ['service.transfer.uploadHeaders'], header);
+      assert.doesNotMatch(JSON.stringify(wrong), /hunter22/);
+    }
+    const twice = problems(`${HTTPS}, transfer: {downloadHeaders: {x-a: a, X-A: b}}`);
+    assert.match(twice['service.transfer.downloadHeaders'] ?? '', /X-A is there twice/);
+    const missing = problems(`${HTTPS}, transfer: {uploadHeaders: {x-sas: {env: NONE}}}`);
+    assert.match(missing['service.transfer.uploadHeaders'] ?? '', /x-sas: the environment variable NONE is not set/);
+  });
+
+  it('have their values from texts, variables and files', async () => {
+    const file = path.join(temporaryDirectory(), 'sas');
+    writeFileSync(file, 'from-file\n');
+    const service = load(
+      `${HTTPS}, transfer: {uploadHeaders: {x-ms-blob-type: BlockBlob, x-number: 7, x-env: {env: SAS}, x-file: {file: ${JSON.stringify(file)}}}}`,
+      { SAS: 'from-env' },
+    );
+    const { uploadHeaders } = networkSettings(service);
+    const values = await Promise.all(
+      Object.entries(uploadHeaders).map(async ([name, read]) => [name, typeof read === 'string' ? read : await read()]),
+    );
+    assert.deepEqual(Object.fromEntries(values), {
+      'x-ms-blob-type': 'BlockBlob',
+      'x-number': '7',
+      'x-env': 'from-env',
+      'x-file': 'from-file',
+    });
+    assert.doesNotMatch(JSON.stringify(service), /from-env|from-file/);
+  });
+});
+
+describe('the proxy', () => {
+  it('is that of the environment, none, or an address with credentials of its own', async () => {
+    const env = { HTTPS_PROXY: 'http://env.example:1' };
+    const rules = (service: string) => proxyRules(networkSettings(load(service, { P: 'me:hunter22' })).proxy, env);
+    assert.equal(rules(HTTPS).https?.host, 'env.example:1');
+    assert.equal(rules(`${HTTPS}, proxy: {url: none}`).https, undefined);
+    const own = rules(
+      `${HTTPS}, proxy: {url: "http://own.example:3128", credentials: {env: P}, noProxy: [.corp, 10.0.0.0/8, "*"]}`,
+    );
+    assert.equal(own.https?.host, 'own.example:3128');
+    assert.equal(await own.credentials?.https?.(), 'me:hunter22');
+  });
+
+  it('is refused when it holds a user or is none, and options without effect are told', () => {
+    for (const url of ['http://me:hunter22@p', 'socks5://p', 'p:3128', 'http://p/path']) {
+      const wrong = problems(`${HTTPS}, proxy: {url: "${url}"}`);
+      assert.deepEqual(Object.keys(wrong), ['service.proxy.url'], url);
+    }
+    assert.deepEqual(Object.keys(problems(`${HTTPS}, proxy: {credentials: a, noProxy: [b]}`)), [
+      'service.proxy.credentials',
+      'service.proxy.noProxy',
+    ]);
+  });
+});
+
+it('a client certificate without its key, and results smaller than batches, are told', () => {
+  const pem = path.join(temporaryDirectory(), 'client.pem');
+  writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
+  assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
+    'service.tls.certificate': 'needs service.tls.key as well',
+  });
+  assert.match(problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '', /there is no such file/);
+  assert.match(
+    problems(`${HTTPS}, transfer: {maxResultBytes: 1MiB}`)['pipelines[0].batch.maxBytes'] ?? '',
+    /results repeat the content/,
+  );
+});
+
+it('the path of an import holds no dot segments, also escaped ones', () => {
+  for (const wrong of ['/v1/../{import_id}', '/v1/./{import_id}', '/v1/%2e%2E/{import_id}', '/..?id={import_id}']) {
+    assert.match(problems(`${HTTPS}, importPath: "${wrong}"`)['service.importPath'] ?? '', /dot segments/, wrong);
+  }
+  assert.deepEqual(problems(`${HTTPS}, importPath: "/v1/..import/{import_id}?a=../b"`), {});
+});
