@@ -1,0 +1,30 @@
+/** Avro with a schema registry: the frame names the writer's schema. */
+import type avsc from 'avsc';
+import { abortable } from '../../core/abortable.ts';
+import type { EventFormat } from '../../event/format.ts';
+import {
+  AVRO,
+  type ConfluentRegistry,
+  FRAME_BYTES,
+  type LibraryOptions,
+  SchemaCache,
+  SchemaLibrary,
+} from '../../registry/index.ts';
+import { readBinary } from '../binary/binary-event.ts';
+import { registryFormat } from '../binary/registry-format.ts';
+import { LOGICAL_TYPES } from './logical-types.ts';
+import { avroReader } from './reader.ts';
+
+/** How avsc is to understand schemas. Wrapped unions exist for every schema; unwrapped ones do not. */
+const LIBRARY_OPTIONS = {
+  [AVRO]: { logicalTypes: LOGICAL_TYPES, wrapUnions: 'always', omitRecordMethods: true },
+} as unknown as LibraryOptions;
+
+export function avroFormat(registry: ConfluentRegistry): EventFormat {
+  const library = new SchemaLibrary(registry.http, 'AVRO', LIBRARY_OPTIONS);
+  const cache = new SchemaCache(async (id, signal) => {
+    const type = await abortable(library.schema(id), signal);
+    return type === undefined ? undefined : avroReader(type as unknown as avsc.Type);
+  }, registry.settings);
+  return registryFormat('avro', cache, (value, read) => readBinary(value, FRAME_BYTES, read, 'Avro'));
+}
