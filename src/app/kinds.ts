@@ -31,6 +31,7 @@ export function kindOf(
     ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
     headers: output.headers,
     nullValues: source.nullValues,
+    filter: source.filter,
   };
   switch (pipeline.kind) {
     case 'review':
@@ -38,9 +39,13 @@ export function kindOf(
         {
           ...common,
           content: mapping.content,
+          contentKind: mapping.contentKind,
           metadata: mapping.metadata,
+          ...(mapping.flatten ? { flattenWith: mapping.flattenSeparator } : {}),
           expected: mapping.expectedResult,
           maxContentBytes: source.maxContentBytes,
+          maxMetadataBytes: source.maxMetadataBytes,
+          maxMetadataKeys: source.maxMetadataKeys,
           referenceColumn: pipeline.batch.referenceColumn,
           includeContent: output.includeContent,
           ...(createReader === undefined ? {} : { createReader }),

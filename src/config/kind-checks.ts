@@ -8,6 +8,8 @@ interface OwnOption {
   readonly of: readonly PipelineKindName[];
   /** What holds when it is not written. */
   readonly fallback: unknown;
+  /** Its name in the file, when the typed configuration names the unit too. */
+  readonly written?: string;
 }
 
 const OWN_OPTIONS: readonly OwnOption[] = [
@@ -18,6 +20,10 @@ const OWN_OPTIONS: readonly OwnOption[] = [
   { path: ['source', 'mapping', 'decisionId'], of: ['lookup'], fallback: undefined },
   { path: ['source', 'mapping', 'metadata'], of: ['review'], fallback: 'metadata' },
   { path: ['source', 'mapping', 'expectedResult'], of: ['review'], fallback: 'expected_result' },
+  { path: ['source', 'mapping', 'contentKind'], of: ['review'], fallback: 'text' },
+  { path: ['source', 'mapping', 'flatten'], of: ['review'], fallback: false },
+  { path: ['source', 'maxMetadataBytes'], of: ['review'], fallback: 1024 * 1024, written: 'maxMetadata' },
+  { path: ['source', 'maxMetadataKeys'], of: ['review'], fallback: 1_000 },
   { path: ['batch', 'referenceColumn'], of: ['review'], fallback: 'connector_ref' },
   { path: ['output', 'includeContent'], of: ['review'], fallback: false },
 ];
@@ -26,11 +32,14 @@ const OWN_OPTIONS: readonly OwnOption[] = [
 export function kindChecks(pipeline: { readonly kind?: PipelineKindName | undefined }, path: Path): Finding[] {
   const { kind } = pipeline;
   if (kind === undefined) return [];
-  return OWN_OPTIONS.flatMap(({ path: option, of, fallback }): Finding[] => {
+  return OWN_OPTIONS.flatMap(({ path: option, of, fallback, written }): Finding[] => {
     const value = valueAt(pipeline, option);
     if (of.includes(kind) || value === undefined || JSON.stringify(value) === JSON.stringify(fallback)) return [];
     return [
-      { path: [...path, ...option], message: `is an option of kind ${of.join(' and ')}; this pipeline is of kind ${kind}` },
+      {
+        path: [...path, ...option.slice(0, -1), written ?? option.at(-1) ?? ''],
+        message: `is an option of kind ${of.join(' and ')}; this pipeline is of kind ${kind}`,
+      },
     ];
   });
 }

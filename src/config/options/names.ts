@@ -22,18 +22,3 @@ export function derivedTopic(help: string, pattern: string): ValueOption<string>
 function isName(name: unknown): name is string {
   return typeof name === 'string' && /^[A-Za-z0-9._-]{1,249}$/.test(name) && name !== '.' && name !== '..';
 }
-
-/** A path into a JSON document: `post.body`; a dot that belongs to a name is written `\.`. */
-export function jsonPath(help: string, fallback: string) {
-  return text({
-    help,
-    fallback,
-    allowed: 'a path into the event, such as content or post.body (write \\. for a dot in a name)',
-    check: pathObjection,
-  });
-}
-
-/** Why a text is not such a path; undefined when it is. */
-export function pathObjection(path: string): string | undefined {
-  return path.split(/(?<!\\)\./).includes('') ? 'it has an empty step' : undefined;
-}

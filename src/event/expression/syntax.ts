@@ -140,11 +140,18 @@ function whereItBreaks(text: string, error: unknown): string {
     return messageOf(unreadable);
   }
   for (const [index, start] of starts.entries()) {
-    const wrong = failureOf(text.slice(0, starts[index + 1] ?? text.length));
-    if (wrong !== undefined) return `column ${start + 1}: ${wrong}`;
+    const end = starts[index + 1] ?? text.length;
+    const wrong = failureOf(text.slice(0, end));
+    if (wrong === undefined) continue;
+    const [, expected] = /expected (\w+),/.exec(wrong) ?? [];
+    const instead = expected === undefined ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
+    return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
   }
   return isEnd(error) ? `column ${text.length + 1}: it ends too early` : messageOf(error);
 }
+
+/** The library's names of what it may expect. */
+const SYMBOLS: Readonly<Record<string, string>> = { Rparen: ')', Rbracket: ']', Colon: ':', Star: '*', Comma: ',' };
 
 /** Why this is no beginning of an expression; undefined when it is one. */
 function failureOf(beginning: string): string | undefined {
@@ -158,7 +165,7 @@ function failureOf(beginning: string): string | undefined {
 
 /** Past the last token the library trips over its own feet. */
 function isEnd(error: unknown): boolean {
-  return error instanceof TypeError || (error instanceof Error && /EOF|\(Eof\)/i.test(error.message));
+  return error instanceof TypeError || (error instanceof Error && /\bEOF\b/i.test(error.message));
 }
 
 function messageOf(error: unknown): string {
