@@ -2,6 +2,7 @@
 import { kafkaChecks } from './kafka-checks.ts';
 import { kindChecks } from './kind-checks.ts';
 import { derivedNames, type Names } from './options/pipeline.ts';
+import { outputChecks } from './output-checks.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';
 import type { Config } from './schema.ts';
@@ -32,6 +33,7 @@ export function crossChecks(config: Draft): Finding[] {
       ...limitChecks(config, pipeline, ['pipelines', index]),
       ...topicChecks(names[index], ['pipelines', index]),
       ...kindChecks(pipeline, ['pipelines', index]),
+      ...outputChecks(pipeline, ['pipelines', index]),
     ]),
     ...sharingChecks(names),
   ];

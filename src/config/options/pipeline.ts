@@ -1,6 +1,7 @@
 import { derive, group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, integerOrAuto, text, texts } from '../values.ts';
+import { bytes, choice, duration, integer, integerOrAuto, text } from '../values.ts';
 import { derivedTopic } from './names.ts';
+import { eventSourceOf, outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
 
 const PIPELINE_KINDS = ['review', 'import', 'lookup'] as const;
@@ -51,20 +52,7 @@ export function pipelineOptions() {
         max: 1,
       }),
     }),
-    output: group('The decisions.', {
-      topic: derivedTopic('Must exist.', '<source.topic>.decisions'),
-      order: choice({
-        help: 'completion: decisions go out as batches finish. source: the batches of each source partition publish in the order in which they were submitted; one slow review then holds up those behind it.',
-        of: ['completion', 'source'],
-        fallback: 'completion',
-      }),
-      includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
-      headers: texts({
-        help: 'Headers of the source record that its decision carries too.',
-        allowed: 'a list of header names, or one text with commas',
-        fallback: [],
-      }),
-    }),
+    output: outputOptions(),
     deadLetters: group('Records that cannot be reviewed, with the reason in headers.', {
       topic: derivedTopic('Must exist.', '<source.topic>.dead-letters'),
     }),
@@ -85,11 +73,16 @@ export function pipelineOptions() {
       ...pipeline,
       source: { ...source, group: names.group },
       journal: { ...journal, topic: names.journal },
-      output: { ...output, topic: names.output },
+      output: { ...output, topic: names.output, cloudEvents: withSource(output.cloudEvents, pipeline.name) },
       deadLetters: { ...deadLetters, topic: names.deadLetters },
     };
   });
 }
+
+const withSource = <T extends { readonly source: string }>(cloudEvents: T, name: string): T => ({
+  ...cloudEvents,
+  source: cloudEvents.source || eventSourceOf(name),
+});
 
 export interface Names {
   readonly name: string;
