@@ -1,0 +1,38 @@
+/** JSON Schema validators for the drafts that people register. The library's own knows draft-07 alone, and stops at keywords that it does not. */
+import { Ajv, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** Formats are annotations by the newer drafts; of several wrong places one is enough for a dead letter. */
+const OPTIONS: Options = { strict: false, validateFormats: false, allErrors: false, logger: false, addUsedSchema: false };
+
+/** What the library wants of an instance of Ajv: schemas that are referred to, then the one that refers to them. */
+export interface SchemaCompiler {
+  addSchema(schema: unknown, id?: string): unknown;
+  compile(schema: unknown): ValidateFunction;
+}
+
+/** A compiler that begins anew with each compiled schema: two subjects may have schemas of the same name. */
+export function schemaCompiler(): SchemaCompiler {
+  let referred: { readonly schema: SchemaObject; readonly id: string | undefined }[] = [];
+  return {
+    addSchema: (schema, id) => referred.push({ schema: schema as SchemaObject, id }),
+    compile: (schema) => {
+      const others = referred;
+      referred = [];
+      const ajv = ajvFor(schema);
+      for (const { schema: other, id } of others) ajv.addSchema(other, id);
+      return ajv.compile(schema as SchemaObject);
+    },
+  };
+}
+
+/** @throws Error for a draft that is not supported */
+function ajvFor(schema: unknown): Ajv {
+  const draft = String((schema as { readonly $schema?: unknown } | null)?.$schema ?? 'draft-07').replace(/#$/, '');
+  if (draft.endsWith('draft-07') || draft.endsWith('draft-07/schema')) return new Ajv(OPTIONS);
+  if (draft.endsWith('draft-06/schema')) return new Ajv({ ...OPTIONS, validateSchema: false, meta: false });
+  if (draft.endsWith('2019-09/schema')) return new Ajv2019(OPTIONS);
+  if (draft.endsWith('2020-12/schema')) return new Ajv2020(OPTIONS);
+  throw new Error(`its $schema is none of draft-06, draft-07, 2019-09 and 2020-12`);
+}
