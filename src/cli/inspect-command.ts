@@ -2,8 +2,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/inspect.ts';
 import { loadConfig } from '../config/load.ts';
-import { nearest } from '../core/nearest.ts';
 import { parseDuration } from '../config/units.ts';
+import { nearest } from '../core/nearest.ts';
 import { InspectError } from '../inspect/context.ts';
 import { LETTER_REASONS } from '../inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';

@@ -1,7 +1,7 @@
 /** From what the schema objects to, to what a person can act on. */
 import type { z } from 'zod';
-import type { Interpolated } from './interpolate.ts';
 import { nearest } from '../core/nearest.ts';
+import type { Interpolated } from './interpolate.ts';
 import { infoOf, type OptionInfo } from './option.ts';
 import { formatPath, type Path, valueAt } from './path.ts';
 import type { Finding } from './problem.ts';

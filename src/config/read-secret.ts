@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { Environment } from './interpolate.ts';
 import { nearest } from '../core/nearest.ts';
+import type { Environment } from './interpolate.ts';
 import { Secret } from './secret.ts';
 import { Refusal } from './units.ts';
 
