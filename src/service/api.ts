@@ -88,7 +88,10 @@ export class Api {
         signal,
         (answer) => (isSuccess(answer) ? answer.text() : errorText(answer)),
       );
-      if ('problem' in exchanged) return { problem: exchanged.problem, address };
+      if ('problem' in exchanged) {
+        clear = exchanged.problem.reason === 'proxy_failed';
+        return { problem: exchanged.problem, address };
+      }
 
       const { answer, read: text } = exchanged;
       if (!isSuccess(answer)) {

@@ -86,7 +86,11 @@ function pathsOf({ ca = [], certificate, key }: TlsFiles = {}): string[] {
 }
 
 function contextOf({ ca = [], certificate, key }: TlsFiles, texts: ReadonlyMap<string, string>): SecureContext {
-  const own = ca.flatMap((path) => certificatesIn(texts.get(path) ?? ''));
+  const own = ca.flatMap((path) => {
+    const certificates = certificatesIn(texts.get(path) ?? '');
+    if (certificates.length === 0) throw new Error('no certificate');
+    return certificates;
+  });
   for (const pem of own) new X509Certificate(pem);
   return createSecureContext({
     // `ca` takes the place of the defaults, which hold NODE_EXTRA_CA_CERTS.
