@@ -23,6 +23,8 @@ const READ_UNCOMMITTED = 0;
 /** First key bytes of a control record: version 0; then its type, where 0 aborts. */
 const ABORT = 0;
 const PARTITION_BYTES = 8 * 1024 * 1024;
+/** Of all partitions in one answer. */
+const REQUEST_BYTES = 32 * 1024 * 1024;
 /** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
 const PATIENCE_MS = 30_000;
 const REQUEST_MS = 5_000;
@@ -43,10 +45,20 @@ interface FetchedMessages extends ReadonlyArray<FetchedMessage> {
 }
 
 interface FetchedPartition {
+  readonly partition: number;
   readonly lastStableOffset: string;
   readonly highWatermark: string;
   readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
   readonly messages: FetchedMessages;
+}
+
+/** What one partition had. */
+interface Fetched {
+  readonly partition: number;
+  readonly records: ReadRecord[];
+  readonly end: number;
+  /** No transaction is undecided. */
+  readonly stable: boolean;
 }
 
 /** What kafkajs's types leave out. */
@@ -86,15 +98,21 @@ export class TopicReader {
    * In order within a partition; partitions one after the other.
    */
   async readToEnd(): Promise<ReadRecord[]> {
-    const records: ReadRecord[] = [];
     await this.#persist(() => this.#refresh());
-    for (const partition of [...this.#positions.keys()].sort((a, b) => a - b)) {
-      for (;;) {
-        const { found, end } = await this.#persist(() => this.#fetch(partition));
-        for (const record of found) records.push(record);
-        if ((this.#positions.get(partition) ?? 0) >= end) break;
+    const found = new Map<number, ReadRecord[]>();
+    const partitions = [...this.#positions.keys()].sort((a, b) => a - b);
+    const behind = new Set(partitions);
+    while (behind.size > 0) {
+      // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
+      for (const { partition, records, end } of await this.#persist(() => this.#fetch([...behind]))) {
+        const before = found.get(partition);
+        if (before === undefined) found.set(partition, records);
+        else for (const record of records) before.push(record);
+        if ((this.#positions.get(partition) ?? 0) >= end) behind.delete(partition);
       }
     }
+    const records: ReadRecord[] = [];
+    for (const partition of partitions) for (const record of found.get(partition) ?? []) records.push(record);
     return records;
   }
 
@@ -121,8 +139,13 @@ export class TopicReader {
    */
   async isStable(): Promise<boolean> {
     await this.#persist(() => this.#refresh());
-    for (const partition of this.#positions.keys())
-      if (!(await this.#persist(() => this.#fetch(partition, true))).stable) return false;
+    const unasked = new Set(this.#positions.keys());
+    while (unasked.size > 0) {
+      for (const { partition, stable } of await this.#persist(() => this.#fetch([...unasked], true))) {
+        if (!stable) return false;
+        unasked.delete(partition);
+      }
+    }
     return true;
   }
 
@@ -139,33 +162,49 @@ export class TopicReader {
     }
   }
 
-  async #fetch(
-    partition: number,
-    peek = false,
-  ): Promise<{ readonly found: ReadRecord[]; readonly end: number; readonly stable: boolean }> {
-    const position = this.#positions.get(partition) ?? 0;
-    const leaders = Object.keys(this.#cluster.findLeaderForPartitions(this.#topic, [partition]));
-    const broker = (await this.#cluster.findBroker({ nodeId: leaders[0] ?? '' })) as FetchingBroker;
+  /** Asks the leader of the first of these partitions for all that it leads. @param peek nothing is taken */
+  async #fetch(partitions: readonly number[], peek = false): Promise<Fetched[]> {
+    const [leader = '', led = []] =
+      Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, [...partitions])).find(([, mine]) =>
+        mine.includes(partitions[0] as number),
+      ) ?? [];
+    const broker = (await this.#cluster.findBroker({ nodeId: leader })) as FetchingBroker;
     const { responses } = await broker.fetch({
       replicaId: -1,
       isolationLevel: this.#isolation,
       maxWaitTime: 0,
       minBytes: 0,
-      maxBytes: PARTITION_BYTES,
-      topics: [{ topic: this.#topic, partitions: [{ partition, fetchOffset: String(position), maxBytes: PARTITION_BYTES }] }],
+      maxBytes: REQUEST_BYTES,
+      topics: [
+        {
+          topic: this.#topic,
+          partitions: led.map((partition) => ({
+            partition,
+            fetchOffset: String(this.#positions.get(partition) ?? 0),
+            maxBytes: PARTITION_BYTES,
+          })),
+        },
+      ],
     });
-    const data = responses[0]?.partitions[0];
-    if (data === undefined) throw new Error(`the broker left ${this.#topic}-${partition} out of its answer`);
+    const answered: readonly FetchedPartition[] = responses[0]?.partitions ?? [];
+    const missing = led.find((partition) => !answered.some((one) => one.partition === partition));
+    if (missing !== undefined) throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
+    return answered.map((data) => this.#take(data, peek));
+  }
+
+  #take(data: FetchedPartition, peek: boolean): Fetched {
+    const { partition } = data;
+    const position = this.#positions.get(partition) ?? 0;
     const end = Number(this.#isolation === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
     const stable = data.lastStableOffset === data.highWatermark;
-    if (peek) return { found: [], end, stable };
+    if (peek) return { partition, records: [], end, stable };
     const covered = data.messages.nextOffset ?? Number(data.messages.at(-1)?.offset ?? position - 1) + 1;
     this.#positions.set(partition, Math.max(position, covered));
     const visible: readonly FetchedMessage[] =
       this.#isolation === READ_COMMITTED
         ? committed(data)
         : data.messages.filter((one: FetchedMessage) => one.isControlRecord !== true);
-    const found = visible
+    const records = visible
       .filter(({ offset }) => Number(offset) >= position)
       .map(({ offset, timestamp, key, value, headers = {} }) => ({
         topic: this.#topic,
@@ -176,7 +215,7 @@ export class TopicReader {
         value,
         headers,
       }));
-    return { found, end, stable };
+    return { partition, records, end, stable };
   }
 
   /** Sits out elections and restarts; retention that passed the position moves it to the log's start. */

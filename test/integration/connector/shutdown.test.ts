@@ -53,7 +53,8 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
       const value = (partition: number) => JSON.stringify({ type: 'post', content: `text ${n}/${partition}` });
       const events = Array.from({ length: PARTITIONS * 10 }, (_, i) => ({ partition: i % PARTITIONS, value: value(i) }));
       source.push(...(await kafka.write(stack.topics.source, events)));
-      await sleep(20);
+      // More than two replicas settle, and not so much more that the rest of the test is spent on it.
+      await sleep(100);
     }
   })();
   const busy = () => [first, second].every((replica) => ownedJobs(replica).size === 2 && liveJobs(replica) >= 10);
