@@ -53,7 +53,7 @@ const LABELS: readonly string[] = ['', 'optional', 'required', 'repeated'];
 
 /** Whether a registered schema is a descriptor in base64 rather than a .proto file. A descriptor begins with its file's name. */
 export function isDescriptor(schema: string): boolean {
-  return /^Cg[A-Za-z0-9+/]*={0,2}$/.test(schema.trim());
+  return /^C[g-v][A-Za-z0-9+/]*={0,2}$/.test(schema.trim());
 }
 
 /** @throws UnusableSchema */
