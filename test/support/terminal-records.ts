@@ -31,6 +31,8 @@ export interface Decision {
 
 export class TerminalRecords {
   readonly all: Terminal[] = [];
+  /** What does not fit its contract. */
+  readonly #unfit: string[] = [];
   readonly #decisions: TopicReader;
   readonly #deadLetters: TopicReader;
   readonly #stack: Pick<Stack, 'topics' | 'replicas'>;
@@ -41,16 +43,22 @@ export class TerminalRecords {
     this.#stack = stack;
   }
 
+  /** @throws AssertionError when a record does not fit its contract */
   async refresh(): Promise<void> {
+    await this.#read();
+    assert.deepEqual(this.#unfit, []);
+  }
+
+  async #read(): Promise<void> {
     for (const record of await this.#decisions.readToEnd()) {
       const decision = JSON.parse(String(record.value)) as Decision;
-      assertPublished(record, outputProblem(decision, record.headers));
+      this.#hold(record, outputProblem(decision, record.headers));
       const { partition, offset } = decision.source;
       this.#add({ of: `${partition}:${offset}`, reason: undefined, decision, record });
     }
     for (const record of await this.#deadLetters.readToEnd()) {
       const header = (name: string) => String(record.headers[`dead-letter-${name}`]);
-      assertPublished(record, deadLetterProblem(record.headers));
+      this.#hold(record, deadLetterProblem(record.headers));
       const of = `${header('partition')}:${header('offset')}`;
       this.#add({ of, reason: header('reason'), decision: undefined, record });
     }
@@ -71,13 +79,14 @@ export class TerminalRecords {
   /** Waits until there are `count` in all. */
   async untilCount(count: number, deadlineMs = 30_000): Promise<void> {
     const enough = async () => {
-      await this.refresh();
-      return this.all.length >= count;
+      await this.#read();
+      return this.all.length >= count || this.#unfit.length > 0;
     };
     await eventually(`there are ${count} terminal records`, enough, { deadlineMs, everyMs: 50 }).catch((error: Error) => {
       const logs = this.#stack.replicas.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`);
       throw new Error(`${error.message}: there are ${this.all.length}\n${logs.join('\n')}`);
     });
+    assert.deepEqual(this.#unfit, []);
   }
 
   /** Each of the source records has exactly one terminal record, and nothing else has any. */
@@ -91,12 +100,12 @@ export class TerminalRecords {
     assert.deepEqual({ missing, twice, unknown }, { missing: [], twice: [], unknown: [] });
   }
 
+  /** Every record that a test reads is held against its contract. */
+  #hold({ topic, partition, offset }: ReadRecord, problem: string | undefined): void {
+    if (problem !== undefined) this.#unfit.push(`the record ${partition}:${offset} of ${topic} ${problem}`);
+  }
+
   #add(found: Omit<Terminal, 'eventId'>): void {
     this.all.push({ ...found, eventId: String(found.record.headers['event-id']) });
   }
-}
-
-/** Every record that a test reads is held against its contract. */
-function assertPublished({ topic, partition, offset }: ReadRecord, problem: string | undefined): void {
-  if (problem !== undefined) assert.fail(`the record ${partition}:${offset} of ${topic} ${problem}`);
 }

@@ -1,0 +1,52 @@
+/**
+ * Writes content events.
+ *
+ *   KAFKA_BROKERS=127.0.0.1:9092 TOPIC=content-events node examples/producer.ts
+ */
+import { randomUUID } from 'node:crypto';
+import type { ContentEvent } from 'content-review-connector/contracts';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
+
+interface Comment {
+  readonly id: string;
+  readonly author: string;
+  readonly text: string;
+}
+
+const COMMENTS: readonly Comment[] = [
+  { id: 'c-1', author: 'u-7', text: 'You have won! Click here.' },
+  { id: 'c-2', author: 'u-8', text: 'Good morning to all of you.' },
+  { id: 'c-3', author: 'u-7', text: 'Send money, and I tell you how to earn more.' },
+];
+
+/** What is reviewed, and under which content type; `metadata` comes back in the decision exactly as it is here. */
+function eventOf({ id, author, text }: Comment): ContentEvent {
+  return { content: text, type: 'comment', metadata: { comment: id, author: { id: author } } };
+}
+
+const { KAFKA_BROKERS = '127.0.0.1:9092', TOPIC = 'content-events' } = process.env;
+const kafka = new Kafka({ clientId: 'comments', brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.WARN });
+const producer = kafka.producer({
+  allowAutoTopicCreation: false,
+  // A send that is tried again writes nothing twice: the connector reviews whatever is there, also the same text again.
+  idempotent: true,
+  createPartitioner: Partitioners.DefaultPartitioner,
+});
+
+await producer.connect();
+try {
+  await producer.send({
+    topic: TOPIC,
+    acks: -1,
+    messages: COMMENTS.map((comment) => ({
+      // The decision has the same key. Choose what your consumers want to have in one partition; any bytes will do, or none.
+      key: comment.author,
+      value: JSON.stringify(eventOf(comment)),
+      // Come back in the decision when output.headers names them. event-id is the connector's own.
+      headers: { 'trace-id': randomUUID() },
+    })),
+  });
+  console.log(`sent ${COMMENTS.length} comments to ${TOPIC}`);
+} finally {
+  await producer.disconnect();
+}
