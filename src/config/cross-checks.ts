@@ -6,6 +6,7 @@ import { outputChecks } from './output-checks.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';
 import type { Config } from './schema.ts';
+import { schemaRegistryChecks } from './schema-registry-checks.ts';
 import { serviceNetworkChecks } from './service-checks.ts';
 import { formatBytes, formatDuration } from './units.ts';
 
@@ -29,6 +30,7 @@ export function crossChecks(config: Draft): Finding[] {
     ...serviceChecks(config),
     ...serviceNetworkChecks(config),
     ...kafkaChecks(config.kafka),
+    ...schemaRegistryChecks(config),
     ...pipelines.flatMap((pipeline, index) => [
       ...limitChecks(config, pipeline, ['pipelines', index]),
       ...topicChecks(names[index], ['pipelines', index]),

@@ -4,6 +4,7 @@ import { group, listOf } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
 import { httpOptions, logOptions, memoryOptions, shutdownOptions } from './options/process.ts';
+import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
 import type { PemPath } from './read-file.ts';
 import type { Secret } from './secret.ts';
@@ -17,6 +18,7 @@ export function configSchema(readSecret: (raw: unknown) => Secret | Refusal, rea
   return group('The configuration.', {
     kafka: kafkaOptions(readSecret, readPem),
     service: serviceOptions(readSecret, readPem),
+    schemaRegistry: schemaRegistryOptions(readSecret, readPem),
     pipelines: listOf('What this process runs; each pipeline has its own group, journal and shards.', pipelineOptions()),
     http: httpOptions(),
     memory: memoryOptions(),

@@ -1,0 +1,27 @@
+/** The way to the schema registry, from the configuration. */
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config/schema.ts';
+import { ConfluentRegistry, type RegistryCredentials, type RegistryObserver } from '../registry/index.ts';
+import { systemClock, systemRandom } from './system.ts';
+
+type Settings = Config['schemaRegistry'];
+
+/** undefined when none is configured. @throws Error when a certificate can no longer be read */
+export function schemaRegistry(settings: Settings, observer?: RegistryObserver): ConfluentRegistry | undefined {
+  if (settings.urls.length === 0) return undefined;
+  return new ConfluentRegistry({
+    urls: settings.urls,
+    credentials: credentialsOf(settings),
+    ...(settings.ca.length === 0 ? {} : { ca: settings.ca.map((path) => readFileSync(path, 'utf8')).join('\n') }),
+    timeoutMs: settings.timeoutMs,
+    clock: systemClock,
+    random: systemRandom,
+    ...(observer === undefined ? {} : { observer }),
+  });
+}
+
+function credentialsOf({ username, password, token }: Settings): RegistryCredentials {
+  if (token !== undefined) return { kind: 'bearer', token: () => token.current() };
+  if (password !== undefined) return { kind: 'basic', user: username, password: () => password.current() };
+  return { kind: 'none' };
+}

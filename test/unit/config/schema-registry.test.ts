@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parse, problemsOf } from './problems-of.ts';
+
+const withRegistry = (registry: string, pipeline = '') => `
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+schemaRegistry: ${registry}
+pipelines: [{name: posts, source: {topic: events}${pipeline}}]
+`;
+
+describe('schemaRegistry', () => {
+  it('is needed by the formats with a schema, on either side, and by no other', () => {
+    for (const format of ['avro', 'json-schema', 'protobuf']) {
+      assert.deepEqual(problemsOf(withRegistry('{}', `, output: {format: ${format}}`)), [
+        `pipelines[0].output.format: ${format} needs a schema registry: set schemaRegistry.urls`,
+      ]);
+      assert.ok(parse(withRegistry('{urls: ["https://registry.example"]}', `, output: {format: ${format}}`)));
+    }
+    assert.match(
+      problemsOf(withRegistry('{}').replace('topic: events', 'topic: events, format: avro')).join(),
+      /^pipelines\[0\]\.source\.format: avro needs/,
+    );
+    assert.ok(parse(withRegistry('{}', ', output: {format: cloudevents}')));
+  });
+
+  it('takes addresses without credentials in them, and shows none', () => {
+    assert.deepEqual(parse(withRegistry('{urls: "http://a:8081,https://b/apis/ccompat/v7"}')).schemaRegistry.urls, [
+      'http://a:8081',
+      'https://b/apis/ccompat/v7',
+    ]);
+    for (const [url, hint] of [
+      ['https://u:hush@b', /credentials go into/],
+      ['https://b?x=1', /without query/],
+      ['b:8081', /write https/],
+    ] as const) {
+      const problems = problemsOf(withRegistry(`{urls: ["${url}"]}`)).join();
+      assert.match(problems, hint);
+      assert.doesNotMatch(problems, /hush/);
+    }
+  });
+
+  it('has one whole way to log in', () => {
+    const problems = (registry: string) => problemsOf(withRegistry(`{urls: ["https://b"], ${registry}}`)).join();
+    assert.match(problems('username: u'), /schemaRegistry\.password: required/);
+    assert.match(problems('password: p'), /schemaRegistry\.username: required/);
+    assert.match(problems('username: u, password: p, token: t'), /schemaRegistry\.token: is another way/);
+  });
+
+  it('sends credentials by https, unless told otherwise or to this machine', () => {
+    const registry = (url: string, more = '') => withRegistry(`{urls: ["${url}"], token: t${more}}`);
+    assert.match(problemsOf(registry('http://registry:8081')).join(), /schemaRegistry\.urls: by http the credentials/);
+    for (const text of [
+      registry('http://127.0.0.1:8081'),
+      registry('https://registry:8081'),
+      registry('http://registry:8081', ', insecureWithoutTls: true'),
+    ]) {
+      assert.ok(parse(text));
+    }
+  });
+});
