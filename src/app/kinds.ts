@@ -47,6 +47,7 @@ export function kindOf(
           maxMetadataBytes: source.maxMetadataBytes,
           maxMetadataKeys: source.maxMetadataKeys,
           referenceColumn: pipeline.batch.referenceColumn,
+          escapeFormulas: pipeline.batch.escapeFormulas,
           includeContent: output.includeContent,
           ...(createReader === undefined ? {} : { createReader }),
           onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),

@@ -24,6 +24,7 @@ const OWN_OPTIONS: readonly OwnOption[] = [
   { path: ['source', 'mapping', 'flatten'], of: ['review'], fallback: false },
   { path: ['source', 'maxMetadataBytes'], of: ['review'], fallback: 1024 * 1024, written: 'maxMetadata' },
   { path: ['source', 'maxMetadataKeys'], of: ['review'], fallback: 1_000 },
+  { path: ['batch', 'escapeFormulas'], of: ['review'], fallback: false },
   { path: ['batch', 'referenceColumn'], of: ['review'], fallback: 'connector_ref' },
   { path: ['output', 'includeContent'], of: ['review'], fallback: false },
 ];

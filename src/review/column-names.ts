@@ -7,6 +7,7 @@
  * meet, not even where headers are compared without case.
  */
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
+import { looksLikeFormula } from './formulas.ts';
 
 const ALIAS_PREFIX = 'meta:';
 const STANDARD_COLUMNS: readonly string[] = Object.values(RESULT_COLUMNS);
@@ -42,8 +43,10 @@ export function problemWithReferenceColumn(name: string): string | undefined {
 /** Hands out the headers of one file's metadata columns; no two of them have the same fold. */
 export class ColumnNames {
   readonly #taken: Set<string>;
+  readonly #escapeFormulas: boolean;
 
-  constructor(referenceColumn: string) {
+  constructor(referenceColumn: string, escapeFormulas = false) {
+    this.#escapeFormulas = escapeFormulas;
     this.#taken = new Set([foldName(referenceColumn)]);
   }
 
@@ -56,6 +59,7 @@ export class ColumnNames {
       !CONTROL_CHARACTER.test(key) &&
       key.isWellFormed() &&
       !fold.startsWith(ALIAS_PREFIX) &&
+      !(this.#escapeFormulas && looksLikeFormula(key)) &&
       !isResultFileColumn(key) &&
       !this.#taken.has(fold);
     if (!plain) return ALIAS_PREFIX + escapeKey(key);

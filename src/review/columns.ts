@@ -5,6 +5,7 @@
 import type { ContentItem } from '../core/record.ts';
 import { CONTENT_COLUMN, RESULT_COLUMNS } from '../service/contract.ts';
 import { ColumnNames } from './column-names.ts';
+import { asText, looksLikeFormula } from './formulas.ts';
 import { shapeEntry } from './metadata-shape.ts';
 import { fitsInCell, writeReference } from './reference.ts';
 
@@ -16,9 +17,15 @@ export interface ColumnOptions {
    * same, but a policy does not see them. Keeps a producer that uses ids as keys from multiplying rows by columns.
    */
   readonly maxMetadataColumns: number;
+  /** Puts an apostrophe before cells that a spreadsheet would take for a formula. All of them come back as they were. */
+  readonly escapeFormulas: boolean;
 }
 
-export const DEFAULT_COLUMNS: ColumnOptions = { referenceColumn: 'connector_ref', maxMetadataColumns: 200 };
+export const DEFAULT_COLUMNS: ColumnOptions = {
+  referenceColumn: 'connector_ref',
+  maxMetadataColumns: 200,
+  escapeFormulas: false,
+};
 
 interface MetadataColumn {
   readonly index: number;
@@ -37,7 +44,7 @@ export class RowLayout {
 
   constructor(options: ColumnOptions) {
     this.#options = options;
-    this.#names = new ColumnNames(options.referenceColumn);
+    this.#names = new ColumnNames(options.referenceColumn, options.escapeFormulas);
   }
 
   /** Takes note of the columns that an item needs. */
@@ -65,7 +72,9 @@ export class RowLayout {
   row(item: ContentItem): string[] {
     const columns = this.#metadata;
     const cells: string[] = new Array(columns.size + (this.#expected ? 3 : 2)).fill('');
-    cells[0] = item.content;
+    const isFormula = this.#options.escapeFormulas ? looksLikeFormula : () => false;
+    const escapedContent = isFormula(item.content);
+    cells[0] = escapedContent ? asText(item.content) : item.content;
 
     let shape: string | undefined;
     let carried: [string, string][] | undefined;
@@ -73,11 +82,14 @@ export class RowLayout {
       const value = item.metadata[key];
       const column = columns.get(key);
       const text = typeof value === 'string' ? value : undefined;
-      if (column === undefined || (text !== undefined && !fitsInCell(text))) {
+      if (column === undefined || (text !== undefined && (!fitsInCell(text) || isFormula(text)))) {
         carried ??= [];
         carried.push([key, JSON.stringify(value)]);
         // What the policy gets to see of it.
-        if (column !== undefined && text !== undefined) cells[column.index] = text.toWellFormed().replaceAll('\0', '\ufffd');
+        if (column !== undefined && text !== undefined) {
+          const seen = text.toWellFormed().replaceAll('\0', '\ufffd');
+          cells[column.index] = isFormula(seen) ? asText(seen) : seen;
+        }
         continue;
       }
       const entry = text === undefined ? column.asJson : column.asString;
@@ -87,11 +99,12 @@ export class RowLayout {
 
     let expected: string | undefined;
     if (item.expected !== undefined) {
-      cells[columns.size + 1] = item.expected;
+      const escaped = isFormula(item.expected);
+      cells[columns.size + 1] = escaped ? asText(item.expected) : item.expected;
       // An empty cell means that there is none.
-      if (item.expected === '' || !fitsInCell(item.expected)) expected = item.expected;
+      if (item.expected === '' || !fitsInCell(item.expected) || escaped) expected = item.expected;
     }
-    cells[cells.length - 1] = writeReference(item, { shape, expected, metadata: carried });
+    cells[cells.length - 1] = writeReference(item, { shape, expected, metadata: carried, escapedContent });
     return cells;
   }
 }

@@ -2,8 +2,8 @@
  * The body of an upload (service-interface.md 2.2): RFC 4180, UTF-8 without a byte order mark, records end in CRLF.
  *
  * CRLF is what RFC 4180 says; every cell with a CR, an LF, a comma or a quote is quoted, so line ends inside content
- * stay as they are. Content that a spreadsheet would take for a formula is not touched: what is reviewed is what was
- * posted.
+ * stay as they are. Content that a spreadsheet would take for a formula is not touched unless asked for (formulas.ts): what is
+ * reviewed is what was posted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';

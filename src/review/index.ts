@@ -38,6 +38,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
   const columns: ColumnOptions = {
     referenceColumn: options.referenceColumn ?? DEFAULT_COLUMNS.referenceColumn,
     maxMetadataColumns: options.maxMetadataColumns ?? DEFAULT_COLUMNS.maxMetadataColumns,
+    escapeFormulas: options.escapeFormulas ?? DEFAULT_COLUMNS.escapeFormulas,
   };
   const problem = problemWithReferenceColumn(columns.referenceColumn);
   if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);

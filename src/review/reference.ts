@@ -7,7 +7,8 @@
  * - key: null; a string when its bytes are UTF-8; otherwise an array with one base64 string.
  * - shape: metadata-shape.ts; 0 or absent without metadata columns.
  * - extras: an object, absent when empty: `r` replay, `h` headers as [name, value] pairs (values as keys are written),
- *   `x` the expected result where a cell cannot hold it, `m` metadata where a cell cannot, as [key, JSON text] pairs.
+ *   `x` the expected result where a cell cannot hold it, `m` metadata where a cell cannot, as [key, JSON text] pairs, `f` 1 where
+ *   an apostrophe was put before the content (formulas.ts).
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonText } from '../core/exact-json.ts';
@@ -26,6 +27,8 @@ export interface Reference {
   readonly expected: string | undefined;
   /** Key and JSON text of metadata that is not in a column. */
   readonly metadata: readonly (readonly [string, string])[] | undefined;
+  /** The content's cell has an apostrophe before the content. */
+  readonly escapedContent: boolean;
 }
 
 /** What of an item is not in a cell of its own. */
@@ -34,6 +37,7 @@ export interface Carried {
   readonly shape: string | undefined;
   readonly expected: string | undefined;
   readonly metadata: readonly (readonly [string, string])[] | undefined;
+  readonly escapedContent?: boolean;
 }
 
 /** Whether a CSV cell in UTF-8 brings this string back: no lone surrogates, and no U+0000, which many CSV readers refuse. */
@@ -47,7 +51,9 @@ export function writeReference(item: ContentItem, carried: Carried): string {
   const key = item.key === null ? 'null' : JSON.stringify(bytesToJson(item.key));
   const head = `[${item.partition},${item.offset},${item.timestampMs},${key}`;
   const headers = headerPairs(item.headers);
-  const plain = item.replay === 0 && headers === undefined && carried.expected === undefined && carried.metadata === undefined;
+  const { escapedContent = false } = carried;
+  const nothingElse = carried.expected === undefined && carried.metadata === undefined && !escapedContent;
+  const plain = item.replay === 0 && headers === undefined && nothingElse;
   // A shape's entries need no JSON escapes.
   if (plain) return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
   const extras = JSON.stringify({
@@ -55,6 +61,7 @@ export function writeReference(item: ContentItem, carried: Carried): string {
     h: headers,
     x: carried.expected,
     m: carried.metadata,
+    f: escapedContent ? 1 : undefined,
   });
   return `${head},${shape === undefined ? '0' : `"${shape}"`},${extras}]`;
 }
@@ -87,16 +94,17 @@ export function readReference(text: string): Reference | string {
       headers: undefined,
       expected: undefined,
       metadata: undefined,
+      escapedContent: false,
     };
   }
   if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
-  const { r: replay = 0, h, x: expected, m: metadata } = extras as Record<string, unknown>;
+  const { r: replay = 0, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
   if (!isCount(replay)) return 'the replay is not a count';
   if (expected !== undefined && typeof expected !== 'string') return 'the expected result is not a text';
   if (metadata !== undefined && !isMetadata(metadata)) return 'the carried metadata is not a list of keys and JSON texts';
   const headers = h === undefined ? undefined : headersFromPairs(h);
   if (headers === null) return 'the headers are not a list of names and values';
-  return { partition, offset, timestampMs, key, shape, replay, headers, expected, metadata };
+  return { partition, offset, timestampMs, key, shape, replay, headers, expected, metadata, escapedContent: f === 1 };
 }
 
 const NO_EXTRAS = Object.freeze({});

@@ -4,6 +4,7 @@ import { isJsonText } from '../core/exact-json.ts';
 import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
+import { fromText } from './formulas.ts';
 import { createLabelReader, type Labels } from './labels.ts';
 import { parseShape } from './metadata-shape.ts';
 import { type Reference, readReference } from './reference.ts';
@@ -102,7 +103,7 @@ export class ResultRowReader {
       expected: reference.expected ?? (expected === '' ? undefined : expected),
       labels: this.#readLabels(cellAt(cells, header.labels)),
       metadata: metadataJson(cells, parts, reference),
-      content: header.content === -1 ? undefined : cellAt(cells, header.content),
+      content: header.content === -1 ? undefined : contentOf(cellAt(cells, header.content), reference),
       error: status === 'error' ? REVIEW_FAILED : undefined,
     };
     return this.#renderer.render(reference, facts, job);
@@ -143,6 +144,10 @@ export class ResultRowReader {
     }
     return parts;
   }
+}
+
+function contentOf(cell: string, { escapedContent }: Reference): string {
+  return escapedContent ? fromText(cell) : cell;
 }
 
 function cellAt(cells: readonly string[], index: number): string {

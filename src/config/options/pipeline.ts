@@ -1,5 +1,5 @@
 import { derive, group } from '../option.ts';
-import { bytes, choice, duration, integer, integerOrAuto, text } from '../values.ts';
+import { bytes, choice, duration, flag, integer, integerOrAuto, text } from '../values.ts';
 import { derivedTopic } from './names.ts';
 import { eventSourceOf, outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -25,6 +25,10 @@ export function pipelineOptions() {
       maxRows: integer({ help: 'Rows of a batch.', fallback: 5_000, min: 1, max: 100_000 }),
       maxBytes: bytes({ help: 'Bytes of content and metadata of a batch.', fallback: '8MiB', min: '1KiB', max: '1GiB' }),
       maxAge: duration({ help: 'Age of the oldest item in it, by the wall clock.', fallback: '30s', min: '10ms', max: '1d' }),
+      escapeFormulas: flag({
+        help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or CR, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',
+        fallback: false,
+      }),
       referenceColumn: text({
         help: 'Name of the column that says which record a row is; it comes back with the results.',
         allowed: 'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { HeaderValue, SourceRecord } from '../../../src/core/record.ts';
 import { reviewKind } from '../../../src/review/index.ts';
+import { readCsv } from '../../unit/review/plain-csv.ts';
 import { collectRows, decisions, itemOf, JOB, scriptedService } from '../../unit/review/sample.ts';
 import { decimals } from './decimals.ts';
 import { echo, echoBehaviour } from './echo-service.ts';
@@ -32,10 +33,18 @@ test('what a producer sent comes back deep-equal, through any service that keeps
       echoBehaviour,
       fc.constantFrom(0, 2, 200),
       fc.nat(2),
-      async (events, behaviour, maxMetadataColumns, replay) => {
+      fc.boolean(),
+      async (events, behaviour, maxMetadataColumns, replay, escapeFormulas) => {
         let upload = Buffer.alloc(0);
         const kind = reviewKind(
-          { topic: 'events', headers: HEADER_NAMES, maxMetadataColumns, includeContent: true, resultColumn: 'Acme result' },
+          {
+            topic: 'events',
+            headers: HEADER_NAMES,
+            maxMetadataColumns,
+            escapeFormulas,
+            includeContent: true,
+            resultColumn: 'Acme result',
+          },
           scriptedService({
             download: async function* () {
               yield* echo(upload, behaviour);
@@ -45,6 +54,16 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
         upload = Buffer.from((await kind.encode(items)).body);
+        if (escapeFormulas) {
+          const formulas = readCsv(upload.toString())
+            .flat()
+            .filter((cell) => /^[=+\-@\t\r]/.test(cell));
+          // A number below zero is one to a spreadsheet too.
+          assert.deepEqual(
+            formulas.filter((cell) => !/^-\d+(\.\d+)?(e[+-]?\d+)?$/i.test(cell)),
+            [],
+          );
+        }
 
         // A last row without a line end is believed when it comes a third time.
         const { writeWith } = behaviour;

@@ -29,6 +29,7 @@ describe('a configuration that is right', () => {
       maxRows: 5_000,
       maxBytes: 8 * 2 ** 20,
       maxAgeMs: 30_000,
+      escapeFormulas: false,
       referenceColumn: 'connector_ref',
     });
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });

@@ -29,6 +29,23 @@ test('content that a spreadsheet would take for a formula is uploaded as it is',
   }
 });
 
+test('when asked for, such cells begin with an apostrophe, headers included, and what they were travels beside them', async () => {
+  const escaping = { ...DEFAULT_COLUMNS, escapeFormulas: true };
+  const metadata = { '=key': '@value', below: -1, plain: "'=x", text: '-1' };
+  const { body } = await encodeCsv([contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })], escaping);
+  const [header = [], row = []] = readCsv(body.toString());
+  assert.deepEqual(header.slice(1), ['meta:%3dkey', 'below', 'plain', 'text', 'Expected result', 'connector_ref']);
+  assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", "'@value", '-1', "'=x", "'-1", "'+ok"]);
+  for (const content of ['+1', '-1', '@x', '\t=1', '\r=1']) {
+    const cell = readCsv((await encodeCsv([contentItem({ content })], escaping)).body.toString())[1]?.[0];
+    assert.equal(cell, `'${content}`);
+  }
+  for (const content of ['a=1', ' =1', "'=1", '']) {
+    const cell = readCsv((await encodeCsv([contentItem({ content })], escaping)).body.toString())[1]?.[0];
+    assert.equal(cell, content);
+  }
+});
+
 test('an independent reader finds every row again, more than one slice of them and larger than estimated', async () => {
   const items = Array.from({ length: 1500 }, (_, offset) =>
     contentItem({ offset, content: `${'"'.repeat(offset % 7)}€${offset}`, metadata: { [`k${offset % 3}`]: offset }, bytes: 1 }),

@@ -1,0 +1,162 @@
+/** What a pipeline would make of one record, with the code that would do it: no Kafka, no service. */
+import type { PipelineConfig } from '../config/schema.ts';
+import type { JobContext, PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem, OutgoingRecord, RecordHeaders, SourceRecord } from '../core/record.ts';
+import { PLAIN_FORMATS } from '../formats/index.ts';
+import { DEFAULT_COLUMNS, RowLayout } from '../review/columns.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { type KindServices, kindOf } from './kinds.ts';
+
+/** What the invented answers of the service say. */
+export const INVENTED_RESULT = 'INVENTED';
+
+export interface Sample {
+  readonly value: Buffer;
+  readonly key: string | undefined;
+  readonly headers: RecordHeaders;
+  readonly timestampMs: number;
+}
+
+/** What would be published: the value is JSON. */
+export interface PublishedSample {
+  readonly topic: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: string;
+}
+
+export type SampleOutcome =
+  | { readonly outcome: 'skipped'; readonly reason: string }
+  | { readonly outcome: 'dead_letter'; readonly topic: string; readonly reason: string; readonly message: string }
+  | {
+      readonly outcome: 'accepted';
+      /** Of reviews. */
+      readonly type?: string;
+      /** The body of the upload, or the path that a lookup asks for. */
+      readonly upload: string;
+      /** With an invented answer of the service. */
+      readonly published: PublishedSample;
+    };
+
+export interface SampleAnswer {
+  readonly kind: PipelineConfig['kind'];
+  /** What was taken for granted, in sentences. */
+  readonly notes: readonly string[];
+  readonly result: SampleOutcome;
+}
+
+/** Never asks anybody. */
+export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
+  const notes: string[] = [];
+  const { name: formatName } = readerOf(pipeline, notes);
+  const record = recordOf(pipeline, sample, notes);
+  let item: ContentItem | undefined;
+  const kind = kindOf(
+    pipeline,
+    inventedService(() => (item === undefined ? '' : echoed(item, pipeline))),
+    createLogger({ level: 'silent' }),
+    () => PLAIN_FORMATS[formatName],
+  );
+  const decoded = kind.decode(record, 0);
+  const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
+  if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
+  if ('poison' in decoded) return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
+  item = decoded.item;
+  const outgoing = await terminalOf(kind, item);
+  const published = publishedSample(pipeline.output.topic, outgoing);
+  if (pipeline.kind === 'lookup') {
+    return answer({ outcome: 'accepted', upload: `/v1/decisions/${encodeURIComponent(item.content)}`, published });
+  }
+  const upload = (await kind.encode([item])).body.toString('utf8');
+  return answer({ outcome: 'accepted', ...(pipeline.kind === 'review' ? { type: item.type } : {}), upload, published });
+}
+
+function readerOf({ source }: PipelineConfig, notes: string[]): { readonly name: keyof typeof PLAIN_FORMATS } {
+  const { format } = source;
+  if (format === 'json' || format === 'text' || format === 'cloudevents') return { name: format };
+  notes.push(`The sample is taken for the JSON form of a value in ${format}: what the schema registry's schemas make of it.`);
+  return { name: 'json' };
+}
+
+function recordOf({ source }: PipelineConfig, { value, key, headers, timestampMs }: Sample, notes: string[]): SourceRecord {
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  const structured = source.format === 'cloudevents' && !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
+  if (structured) notes.push('The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.');
+  return {
+    partition: 0,
+    offset: 0,
+    timestampMs,
+    key: key === undefined ? null : Buffer.from(key),
+    value,
+    headers: structured ? { ...headers, 'content-type': 'application/cloudevents+json' } : headers,
+  };
+}
+
+async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<OutgoingRecord> {
+  const nowMs = Date.now();
+  const job: JobContext = {
+    jobId: 'sample',
+    remoteId: 'sample',
+    type: item.type,
+    attempt: 1,
+    createdMs: nowMs,
+    decidedAtMs: nowMs,
+  };
+  const { signal } = new AbortController();
+  const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
+  const slices = 'results' in kind ? kind.results(status, () => job, signal) : kind.outcomes([item], status, () => job, signal);
+  for await (const [first] of slices) {
+    if (first !== undefined && 'record' in first) return first.record;
+    throw new Error(
+      `the sample did not come back: ${first !== undefined && 'malformed' in first ? first.malformed : 'no result'}`,
+    );
+  }
+  throw new Error('the sample did not come back');
+}
+
+/** A service that gives every upload back, decided. */
+function inventedService(file: () => string): KindServices {
+  const nothing = (): never => {
+    throw new Error('a sample needs no service');
+  };
+  return {
+    createBatch: nothing,
+    getBatch: nothing,
+    createImport: nothing,
+    getImport: nothing,
+    upload: nothing,
+    download: async function* () {
+      yield Buffer.from(file());
+    },
+    getDecision: async () => ({
+      rawStatus: 'SUCCESS',
+      metadataJson: '{}',
+      result: INVENTED_RESULT,
+      labels: [],
+    }),
+  };
+}
+
+/** The result file (service-interface.md 2.3) of an upload with this item alone. */
+function echoed(item: ContentItem, { batch }: PipelineConfig): string {
+  const layout = new RowLayout({
+    ...DEFAULT_COLUMNS,
+    referenceColumn: batch.referenceColumn,
+    escapeFormulas: batch.escapeFormulas,
+  });
+  layout.observe(item);
+  const line = (cells: readonly string[]) => `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`;
+  return (
+    line(['Status', 'Service result', 'Labels', ...layout.header()]) +
+    line(['SUCCESS', INVENTED_RESULT, '[]', ...layout.row(item)])
+  );
+}
+
+function publishedSample(topic: string, { key, value, headers = {} }: OutgoingRecord): PublishedSample {
+  const text = (bytes: Buffer | string) => bytes.toString('utf8');
+  const flat = Object.entries(headers).map(([name, given]): [string, string] => {
+    const values = given === undefined ? [] : typeof given === 'string' || Buffer.isBuffer(given) ? [given] : given;
+    return [name, values.map(text).join(', ')];
+  });
+  return { topic, key: key === null ? null : text(key), headers: Object.fromEntries(flat), value: text(value ?? '') };
+}
