@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import { FAULT_ACTIONS } from '../../../src/sandbox/faults/schema.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type Caller, raw, sandboxFor } from './caller.ts';
 
 const CSV = `Content,ref\n${Array.from({ length: 20 }, (_, n) => `text ${n},${n}`).join('\n')}\n`;
@@ -58,11 +59,13 @@ for (const operation of OPERATIONS) {
   });
 
   test(`${operation}, hang: no headers come while the caller waits`, async (t) => {
-    const { caller } = await withFault(t, { operation, action: 'hang' });
+    const { caller, sandbox } = await withFault(t, { operation, action: 'hang' });
     const hanging = perform[operation](caller).then(
       () => 'answered',
       () => 'broken',
     );
+    // What comes before the request may take longer on a busy machine.
+    await eventually('the fault strikes', () => sandbox.faults.entries()[0]?.fired === 1);
     const patience = new Promise((resolve) => setTimeout(resolve, 150, 'waited'));
     assert.equal(await Promise.race([hanging, patience]), 'waited');
   });
