@@ -1,0 +1,151 @@
+/**
+ * A real schema registry (Apicurio) on this machine: a Java process whose schemas are in a file, so that they survive its being
+ * killed. Nothing of it outlives this process, however that ends.
+ *
+ *   node dev/registry/start.ts          prints its address and runs until Ctrl-C
+ */
+import { once } from 'node:events';
+import { mkdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findJava } from '../kafka/java.ts';
+import { freePorts } from '../kafka/ports.ts';
+import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
+import { ensureRegistry } from './archive.ts';
+
+export interface RegistryOptions {
+  /** Told what is being done, one short sentence at a time. */
+  readonly onProgress?: (message: string) => void;
+}
+
+export interface LocalRegistry {
+  /** Of the API that is compatible with Confluent's, without a slash at the end. */
+  readonly url: string;
+  /** Where it listens: for proxies. */
+  readonly port: number;
+  /** Ends it at once and removes its schemas. Repeatable. */
+  stop(): Promise<void>;
+  /** Sends a signal. After SIGKILL (the default) or SIGTERM it resolves when the process is gone; others resolve at once. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again with the same address and schemas (ends it first when it runs). Resolves when it answers. */
+  restart(): Promise<void>;
+}
+
+/** Longest start, ms: ten times what a busy two-core machine needs. */
+const START_MS = 120_000;
+const POLL_MS = 50;
+const HEAP_MIB = 256;
+const PORT_CHOICES = 5;
+const LOG_TAIL = 25;
+
+class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+}
+
+/** @throws Error when Java or Maven is missing, or with the end of its log when it does not start */
+export async function startRegistry({ onProgress }: RegistryOptions = {}): Promise<LocalRegistry> {
+  const java = await findJava();
+  if ('missing' in java) throw new Error(`a schema registry needs Java 17 or later, and ${java.missing}`);
+  const jar = await ensureRegistry(onProgress);
+  for (let choice = 1; ; choice++) {
+    const directory = await keepDirectory(path.join(tmpdir(), `local-registry-${randomUUID()}`));
+    const registry = new ApicurioRegistry(java.java, jar, directory, (await freePorts(1))[0] as number);
+    try {
+      await registry.restart();
+      return registry;
+    } catch (error) {
+      await registry.stop();
+      if (!(error instanceof PortTaken) || choice === PORT_CHOICES) throw error;
+    }
+  }
+}
+
+class ApicurioRegistry implements LocalRegistry {
+  readonly url: string;
+  readonly port: number;
+  readonly #java: string;
+  readonly #jar: string;
+  readonly #directory: KeptDirectory;
+  readonly #logFile: string;
+  #process: Kept | undefined;
+
+  constructor(java: string, jar: string, directory: KeptDirectory, port: number) {
+    this.#java = java;
+    this.#jar = jar;
+    this.#directory = directory;
+    this.#logFile = path.join(directory.path, 'registry.log');
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}/apis/ccompat/v7`;
+  }
+
+  async restart(): Promise<void> {
+    await this.#process?.stop(0);
+    const temporary = path.join(this.#directory.path, 'tmp');
+    await mkdir(temporary, { recursive: true });
+    this.#process = await spawnKept({
+      command: this.#java,
+      args: [
+        `-Xmx${HEAP_MIB}m`,
+        '-XX:TieredStopAtLevel=1',
+        '-XX:+UseSerialGC',
+        '-XX:-UsePerfData',
+        `-Djava.io.tmpdir=${temporary}`,
+        '-Dquarkus.http.host=127.0.0.1',
+        `-Dquarkus.http.port=${this.port}`,
+        // In memory by default: a killed registry would come back empty, and give other schemas the same ids.
+        `-Dquarkus.datasource.jdbc.url=jdbc:h2:file:${path.join(this.#directory.path, 'schemas')};WRITE_DELAY=0`,
+        // Twenty connections by default, opened one after the other.
+        '-Dquarkus.datasource.jdbc.initial-size=1',
+        '-Dquarkus.datasource.jdbc.min-size=1',
+        '-jar',
+        this.#jar,
+      ],
+      cwd: this.#directory.path,
+      logFile: this.#logFile,
+    });
+    await this.#ready(this.#process);
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    this.#process?.kill(signal);
+    if (signal === 'SIGKILL' || signal === 'SIGTERM') await this.#process?.exited;
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop(0);
+    await this.#directory.remove();
+  }
+
+  async #ready(started: Kept): Promise<void> {
+    const deadlineMs = Date.now() + START_MS;
+    for (;;) {
+      const answer = await fetch(`${this.url}/subjects`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      await answer?.body?.cancel();
+      // A port that somebody else took first may answer too.
+      if (started.exit !== undefined || Date.now() > deadlineMs) throw await this.#startFailure(started);
+      if (answer?.ok) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  async #startFailure({ exit }: Kept): Promise<Error> {
+    const log = await readFile(this.#logFile, 'utf8').catch(() => '');
+    if (/already in use|Port .* seems to be in use/i.test(log))
+      return new PortTaken(`port ${this.port} was taken by another process`);
+    const how =
+      exit === undefined ? `is not ready after ${START_MS / 1_000} s` : `ended with ${exit.signal ?? `code ${exit.code}`}`;
+    return new Error(`the schema registry ${how}. The end of its log:\n${log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n')}`);
+  }
+}
+
+if (import.meta.main) {
+  const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
+  const registry = await startRegistry({ onProgress: (message) => process.stderr.write(`${message}\n`) });
+  process.stdout.write(`${registry.url}\nCtrl-C stops it and removes its schemas.\n`);
+  const idle = setInterval(() => undefined, 60_000);
+  await interrupted;
+  clearInterval(idle);
+  await registry.stop();
+}
