@@ -1,7 +1,7 @@
 /** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
 import { hostname } from 'node:os';
-import type { Config, PipelineConfig } from '../config/schema.ts';
-import { nearest } from '../core/nearest.ts';
+import { choosePipeline } from '../config/choose-pipeline.ts';
+import type { Config } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
@@ -38,6 +38,7 @@ export interface Tools extends Inspection {
  */
 export async function withPipeline<T>(config: Config, options: InspectOptions, work: (tools: Tools) => Promise<T>): Promise<T> {
   const pipeline = choosePipeline(config, options.pipeline);
+  if (typeof pipeline === 'string') throw new InspectError('usage', pipeline);
   // Standard output is the answer's; what went wrong comes as an error.
   const logger = createLogger({ level: 'silent' });
   const { brokers } = config.kafka;
@@ -103,19 +104,6 @@ const ROLES: Readonly<Record<string, string>> = {
   decisions: 'the decisions',
   deadLetters: 'the dead letters',
 };
-
-function choosePipeline({ pipelines }: Config, name: string | undefined): PipelineConfig {
-  const names = pipelines.map((pipeline) => pipeline.name);
-  const [first, ...more] = pipelines;
-  if (name === undefined && first !== undefined && more.length === 0) return first;
-  const chosen = pipelines.find((pipeline) => pipeline.name === name);
-  if (chosen !== undefined) return chosen;
-  if (name === undefined)
-    throw new InspectError('usage', `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`);
-  const meant = nearest(name, names);
-  const hint = meant === undefined ? `it has ${names.join(', ')}` : `did you mean ${meant}?`;
-  throw new InspectError('usage', `the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
-}
 
 function serviceClient({ service }: Config): ServiceClient {
   return new ServiceClient({

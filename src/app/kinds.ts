@@ -4,12 +4,17 @@ import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { EventFormat } from '../event/format.ts';
+import type { ImportService } from '../import/import-service.ts';
 import { importKind } from '../import/index.ts';
 import { lookupKind } from '../lookup/index.ts';
+import type { LookupService } from '../lookup/lookup-service.ts';
 import { reviewKind } from '../review/index.ts';
 import type { CreateResultFileReader } from '../review/result-files.ts';
-import type { ServiceClient } from '../service/client.ts';
+import type { ReviewService } from '../review/review-service.ts';
 import { systemRandom } from './system.ts';
+
+/** What the kinds need of the service. `src/service/client.ts` satisfies it. */
+export type KindServices = ReviewService & ImportService & LookupService;
 
 /**
  * @param formatOf how values of that format are read
@@ -17,7 +22,7 @@ import { systemRandom } from './system.ts';
  */
 export function kindOf(
   pipeline: PipelineConfig,
-  service: ServiceClient,
+  service: KindServices,
   logger: Logger,
   formatOf: (name: EventFormatName) => EventFormat,
   createReader?: CreateResultFileReader,

@@ -11,6 +11,7 @@ export const EXIT = {
   failed: 8,
   partlyFailed: 9,
   unfinished: 10,
+  notTaken: 11,
   interrupted: 130,
 } as const;
 
@@ -28,6 +29,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   failed: 'batch, import, decision: the service ended it as ERROR, CANCELLED or FAILED',
   partlyFailed: 'batch: done, but for some of its rows, which have no decision',
   unfinished: 'batch, import, decision: not finished yet',
+  notTaken: 'check --sample: the record would be skipped, or become a dead letter',
   interrupted: 'ended by a signal before it was through; run: at once, by a second one',
 };
 

@@ -181,7 +181,7 @@ function sizeOf(value: unknown, charactersAStep: number): number {
 function problemOf(error: unknown): EvaluationProblem {
   if (error instanceof EvaluationProblem) return error;
   if (error instanceof Error && (error.name === 'Error' || error.name === 'RuntimeError')) {
-    return new EvaluationProblem(error.message);
+    return new EvaluationProblem(error.message.replace(/\.$/, ''));
   }
   return new EvaluationProblem('it cannot be evaluated for a record of this size or depth');
 }

@@ -46,7 +46,7 @@ describe('the command line as a process', TIMEOUT, () => {
   it('shows with --help of a command its options and examples', async () => {
     for (const [command, options] of [
       ['run', ['--config']],
-      ['check', ['--config', '--quiet']],
+      ['check', ['--config', '--quiet', '--sample', '--key', '--header']],
       ['journal', ['--config', '--pipeline', '--json', '--no-service']],
       ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
       ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],

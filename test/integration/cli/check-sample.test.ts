@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { runCli } from '../../../src/cli/program.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { runCliProcess } from './cli-process.ts';
+
+const DIRECTORY = temporaryDirectory();
+const CONFIG = `
+kafka: {brokers: "127.0.0.1:1"}
+service: {baseUrl: "https://review.example", apiKey: {env: NOT_SET}}
+pipelines:
+  - name: posts
+    source:
+      topic: events
+      filter: visibility == 'public'
+      mapping:
+        content: post.body
+        type: {field: post.kind, map: {1: comment, true: article}}
+        metadata: {fields: {author: post.author, lang: header('lang'), id: post.id}}
+        flatten: true
+  - name: users
+    kind: import
+    source: {topic: users, mapping: {type: {constant: user}, data: "{id: id, name: join(' ', [first, last])}"}}
+  - {name: ids, kind: lookup, source: {topic: ids}}
+  - {name: texts, source: {topic: texts, format: text, mapping: {type: {constant: note}}}}
+  - {name: events, source: {topic: ce, format: cloudevents, mapping: {content: data.text, type: {field: type}, metadata: "{id: id}"}}}
+`;
+
+type Run = (args: readonly string[]) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+
+/** The command line in this process: starting one takes half a second. */
+const here: Run = async (args) => {
+  const said = { out: '', err: '' };
+  const hear = (name: 'out' | 'err') => (text: string) => {
+    said[name] += text;
+  };
+  const code = await runCli(args, { env: {}, out: hear('out'), err: hear('err') });
+  return { code, ...said };
+};
+
+async function checkedBy(run: Run, pipeline: string | undefined, value: unknown, ...more: string[]) {
+  const [config, sample] = [join(DIRECTORY, 'c.yaml'), join(DIRECTORY, `${Math.random()}.json`)];
+  await writeFile(config, CONFIG);
+  await writeFile(sample, typeof value === 'string' ? value : JSON.stringify(value));
+  const name = pipeline === undefined ? [] : ['--pipeline', pipeline];
+  return run(['check', '--config', config, '--sample', sample, ...name, ...more]);
+}
+
+const checked = (pipeline: string | undefined, value: unknown, ...more: string[]) => checkedBy(here, pipeline, value, ...more);
+
+const EVENT = '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
+
+describe('check --sample, without Kafka, a service or its key', { timeout: 60_000 }, () => {
+  it('shows the CSV row as it would be uploaded, and the decision that it would become', async () => {
+    const { code, out, err } = await checkedBy(runCliProcess, 'posts', EVENT, '--key', 'user-7', '--header', 'lang=en', '--json');
+    assert.deepEqual([code, err], [EXIT.ok, '']);
+    const { upload, published, ...rest } = JSON.parse(out);
+    assert.deepEqual(rest, { pipeline: 'posts', kind: 'review', notes: [], outcome: 'accepted', type: 'comment' });
+    const [header, row] = parse(upload) as string[][];
+    assert.deepEqual(header, ['Content', 'author.id', 'lang', 'id', 'connector_ref']);
+    assert.deepEqual(row?.slice(0, 4), ['Hi, "you"', '007', 'en', '12345678901234567890']);
+    assert.match(out, /"metadata":\{"author\.id":"007","lang":"en","id":12345678901234567890\}/);
+    assert.deepEqual([published.topic, published.key, published.value.result], ['events.decisions', 'user-7', 'INVENTED']);
+  });
+
+  it('shows the same to people, and says that the result is made up', async () => {
+    const { code, out } = await checked('posts', EVENT, '--key', 'user-7');
+    assert.equal(code, EXIT.ok);
+    assert.match(out, /it would be reviewed, as type comment\./);
+    assert.match(out, /^Content,author\.id,id,connector_ref\n"Hi, ""you""",007,1234/m);
+    assert.match(
+      out,
+      /INVENTED \(that is made up\):\n\ntopic {4}events\.decisions\nkey {6}user-7\nheaders {2}event-id: events-0-0\nvalue {4}\{/,
+    );
+  });
+
+  it('ends with a code of its own when the record would be skipped or become a dead letter', async () => {
+    const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
+    assert.deepEqual([skipped.code, skipped.err], [EXIT.notTaken, '']);
+    assert.match(skipped.out, /it would be skipped \(filter\), with no terminal record/);
+    const dead = await checked('posts', { visibility: 'public', post: { kind: 3, body: 'SECRET' } }, '--json');
+    assert.equal(dead.code, EXIT.notTaken);
+    assert.deepEqual(JSON.parse(dead.out), {
+      pipeline: 'posts',
+      kind: 'review',
+      notes: [],
+      outcome: 'dead_letter',
+      topic: 'events.dead-letters',
+      reason: 'type_not_allowed',
+      message: '"post.kind" is a number that source.mapping.type.map does not have (source.mapping.type.field)',
+    });
+  });
+
+  it('shows the line and the receipt of an import, and the question and the answer of a lookup', async () => {
+    const imported = JSON.parse((await checked('users', { id: 7, first: 'Jo', last: 'Do' }, '--json')).out);
+    assert.equal(imported.upload, '{"type":"user","data":{"id":7,"name":"Jo Do"}}\n');
+    assert.deepEqual([imported.published.topic, imported.published.value.import_status], ['users.decisions', 'COMPLETE']);
+    const lookedUp = JSON.parse((await checked('ids', 'decision/7\n', '--json')).out);
+    assert.equal(lookedUp.upload, '/v1/decisions/decision%2F7');
+    assert.equal(lookedUp.published.value.decision_id, 'decision/7');
+  });
+
+  it('takes a text for the content, and JSON for a structured CloudEvent', async () => {
+    const text = JSON.parse((await checked('texts', 'two\nlines\n', '--json')).out);
+    assert.match(text.upload, /^Content,connector_ref\r\n"two\nlines","/);
+    const event = { specversion: '1.0', id: 'e-1', source: '/x', type: 'post', data: { text: 'hi' } };
+    const structured = await checked('events', event);
+    assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
+    const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap((header) => ['--header', header]);
+    assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
+  });
+
+  it('says what is wrong with the question', async () => {
+    for (const [args, pattern] of [
+      [['--pipeline', 'post'], /no pipeline "post": did you mean posts\?/],
+      [[], /choose one with --pipeline \(posts, users, ids, texts, events\)/],
+      [['--pipeline', 'posts', '--header', 'lang'], /A header is NAME=VALUE/],
+    ] as const) {
+      const { code, err } = await checked(undefined, EVENT, ...args);
+      assert.equal(code, EXIT.usage);
+      assert.match(err, pattern);
+    }
+    const config = join(DIRECTORY, 'c.yaml');
+    const missing = await here(['check', '-c', config, '-p', 'posts', '--sample', join(DIRECTORY, 'none.json')]);
+    assert.match(missing.err, /none\.json cannot be read: there is no such file/);
+    assert.match((await here(['check', '-c', config, '--key', 'x'])).err, /--key goes with --sample/);
+  });
+});
