@@ -60,7 +60,7 @@ function filesOf(directory: URL): string[] {
 /** Takes what there is now as published. */
 function publish(): void {
   const published = new URL('published/', CONTRACTS_DIRECTORY);
-  for (const version of readdirSync(published)) {
+  for (const version of ['v1', ...readdirSync(CONTRACTS_DIRECTORY).filter((name) => /^v\d+$/.test(name))]) {
     const from = directoryOf(version, CONTRACTS_DIRECTORY);
     for (const file of filesOf(from)) cpSync(new URL(file, from), new URL(`${version}/${file}`, published));
   }
