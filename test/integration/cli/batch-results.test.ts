@@ -18,7 +18,7 @@ const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
 const POLICY: SandboxOptions['policy'] = { review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] } };
 
-describe('batch get and batch results', { timeout: 60_000 }, () => {
+describe('batch get and batch results', { timeout: 120_000 }, () => {
   it('tell the state by words, JSON and exit code', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const submit = async () => (await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post')).out.trim();

@@ -28,7 +28,7 @@ function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }
 
-describe('batch submit', { timeout: 60_000 }, () => {
+describe('batch submit', { timeout: 120_000 }, () => {
   it('sends the file as it is, and prints nothing but the id on standard output', async (t) => {
     const service = await bench(t, nextDirectory());
     const { code, out, err } = await service.run('batch', 'submit', service.file('posts.csv', CSV), '--type', 'post');

@@ -54,7 +54,7 @@ const checked = (pipeline: string | undefined, value: unknown, ...more: string[]
 
 const EVENT = '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
 
-describe('check --sample, without Kafka, a service or its key', { timeout: 60_000 }, () => {
+describe('check --sample, without Kafka, a service or its key', { timeout: 120_000 }, () => {
   it('shows the CSV row as it would be uploaded, and the decision that it would become', async () => {
     const { code, out, err } = await checkedBy(runCliProcess, 'posts', EVENT, '--key', 'user-7', '--header', 'lang=en', '--json');
     assert.deepEqual([code, err], [EXIT.ok, '']);

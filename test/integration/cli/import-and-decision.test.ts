@@ -14,7 +14,7 @@ const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"total":1.50}}\n';
 
-describe('import', { timeout: 60_000 }, () => {
+describe('import', { timeout: 120_000 }, () => {
   it('sends the file as it is, and waits for its end', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', `\ufeff${JSONL}`);
@@ -92,7 +92,7 @@ describe('import', { timeout: 60_000 }, () => {
   });
 });
 
-describe('decision get', { timeout: 60_000 }, () => {
+describe('decision get', { timeout: 120_000 }, () => {
   it('shows the decision to people and machines, and ends with what became of it', async (t) => {
     const service = await bench(t, nextDirectory());
     const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
@@ -159,7 +159,7 @@ describe('decision get', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a file that changes after it was checked', { timeout: 60_000 }, () => {
+describe('a file that changes after it was checked', { timeout: 120_000 }, () => {
   it('in place is not sent, although its size and name are the same', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);

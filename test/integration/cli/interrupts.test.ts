@@ -35,7 +35,7 @@ async function runPrinted(err: string, { env }: Bench): Promise<{ stdout: string
   return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
 }
 
-describe('Ctrl-C', { timeout: 60_000 }, () => {
+describe('Ctrl-C', { timeout: 120_000 }, () => {
   it('while standard input is read sends nothing and leaves nothing', async (t) => {
     const { service, start, leftovers } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
@@ -132,7 +132,7 @@ describe('Ctrl-C', { timeout: 60_000 }, () => {
   });
 });
 
-describe('pipes', { timeout: 60_000 }, () => {
+describe('pipes', { timeout: 120_000 }, () => {
   it('bring the file and take the results, with messages on standard error only', async (t) => {
     const { start, leftovers } = await stage(t);
     const { child, ended } = start(['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'], 'pipe');

@@ -31,7 +31,7 @@ async function written({ stdout }: ReturnType<typeof spawn>): Promise<void> {
   await once(stdout as NodeJS.ReadableStream, 'readable');
 }
 
-test('a reader that starts late gets all of a long answer', { timeout: 60_000 }, async () => {
+test('a reader that starts late gets all of a long answer', { timeout: 120_000 }, async () => {
   const child = check();
   const closed = once(child, 'close');
   await written(child);
@@ -43,7 +43,7 @@ test('a reader that starts late gets all of a long answer', { timeout: 60_000 },
   assert.ok(out.endsWith('\n'));
 });
 
-test('a reader that goes away changes nothing: no complaint, and the exit code of the answer', { timeout: 60_000 }, async () => {
+test('a reader that goes away changes nothing: no complaint, and the exit code of the answer', { timeout: 120_000 }, async () => {
   const child = check();
   const closed = once(child, 'close');
   let err = '';
