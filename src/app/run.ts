@@ -18,7 +18,9 @@ import { PromMetrics } from '../telemetry/metrics.ts';
 import { formatOf } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
+import { OutputFormats } from './output-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
+import { schemaRegistry } from './schema-registry.ts';
 import { networkSettings } from './service-network.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
@@ -70,10 +72,14 @@ export async function runConnector(
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
   const results = new ResultThread();
+  const registry = schemaRegistry(config.schemaRegistry);
+  const outputs = new OutputFormats();
   const refused = Promise.withResolvers<Error>();
+  const onRefused = refused.resolve;
   const supervisors = config.pipelines.map((pipeline) =>
-    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, results, onRefused: refused.resolve }),
+    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, results, outputs, onRefused }),
   );
+  const starting = new AbortController();
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
@@ -81,7 +87,17 @@ export async function runConnector(
       server = await startTelemetryServer({ host: config.http.host, port: config.http.port, metrics, health, logger });
       logger.info({ url: server.url }, 'metrics and health');
     }
-    const started = Promise.all(supervisors.map((supervisor) => supervisor.start())).then(() => undefined);
+    const start = async () => {
+      if (registry !== undefined && outputs.needsRegistry) {
+        const { signal } = starting;
+        health.notReady('output schemas', 'looking up the schemas of the outputs');
+        await outputs.prepare({ registry, clock: systemClock, random: systemRandom, logger, signal });
+        signal.throwIfAborted();
+        health.ready('output schemas');
+      }
+      await Promise.all(supervisors.map((supervisor) => supervisor.start()));
+    };
+    const started = start();
     // A start that fails after the signal came is nobody's business any more.
     started.catch(() => undefined);
     const stopped = interrupted.then(() => 'stop' as const);
@@ -98,7 +114,9 @@ export async function runConnector(
       outcome === 'refused' ? 'refuses to run' : 'cannot start',
     );
   }
-  await stop(config, supervisors, [service, kafka, results], server, logger);
+  starting.abort(new Error('the connector stops'));
+  const connections = [service, kafka, results, ...(registry === undefined ? [] : [registry])];
+  await stop(config, supervisors, connections, server, logger);
   if (outcome === 'ok') logger.info({}, 'stopped');
   return outcome;
 }
@@ -148,13 +166,14 @@ function supervise(parts: {
   budget: MemoryBudget;
   around: (engine: EngineParts) => EngineParts;
   results: ResultThread;
+  outputs: OutputFormats;
   onRefused: (error: Error) => void;
 }): Supervisor {
   const { config, pipeline, kafka, service, metrics, health, budget } = parts;
   const logger = parts.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = kindOf(pipeline, service, logger, formatOf, parts.results.reader);
+  const kind = parts.outputs.wrap(pipeline, kindOf(pipeline, service, logger, formatOf, parts.results.reader), logger);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({

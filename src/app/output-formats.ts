@@ -1,0 +1,115 @@
+/** The formats of the pipelines' outputs. What they need of the schema registry is had at the start, and never asked for again. */
+import type { PipelineConfig } from '../config/schema.ts';
+import { retryWaitMs } from '../core/backoff.ts';
+import type { Clock, Random } from '../core/ports/clock.ts';
+import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import {
+  cloudEventsOutput,
+  contractOf,
+  type OutputFormat,
+  RegisteredFormat,
+  type SchemaState,
+  schemaState,
+  withOutputFormat,
+} from '../formats/output/index.ts';
+import { RefusedError } from '../pipeline/errors.ts';
+import { RegistryUnavailable, type SchemaRegistry } from '../registry/index.ts';
+import { registryRefusal } from './registry-refusal.ts';
+
+/** As Kafka is given at the start: then whoever started the process is told, and starts it again. */
+const PATIENCE_MS = 30_000;
+const BACKOFF = { baseMs: 250, capMs: 5_000 };
+
+/** undefined: JSON, as the kinds render it. @throws Error when the installation lacks the contracts */
+export function outputFormatOf({ kind, output }: Pick<PipelineConfig, 'kind' | 'output'>): OutputFormat | undefined {
+  const { format, topic, subject, cloudEvents } = output;
+  const contract = contractOf(kind);
+  switch (format) {
+    case 'json':
+      return undefined;
+    case 'cloudevents':
+      return cloudEventsOutput({ contract, ...cloudEvents });
+    default:
+      return new RegisteredFormat({ contract, format, topic, subject });
+  }
+}
+
+export interface StartParts {
+  readonly registry: SchemaRegistry;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'next'>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** What the pipelines of a process write with. */
+export class OutputFormats {
+  readonly #registered: { readonly pipeline: string; readonly format: RegisteredFormat }[] = [];
+
+  /** The kind as it publishes: with format json the same one. */
+  wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind {
+    const format = outputFormatOf(pipeline);
+    if (format === undefined) return kind;
+    if (format instanceof RegisteredFormat) this.#registered.push({ pipeline: pipeline.name, format });
+    return withOutputFormat(kind, format, (event, error) =>
+      logger.error(
+        // Its message may quote the record (I6).
+        { event, format: format.name, error: error instanceof Error ? error.name : typeof error },
+        'an outcome could not be encoded: published with status ERROR and code encoding_failed',
+      ),
+    );
+  }
+
+  /** Whether there is a schema to look up. */
+  get needsRegistry(): boolean {
+    return this.#registered.length > 0;
+  }
+
+  /**
+   * Looks up the schema of each output. Nothing is registered: that would let whoever restarts a process change what its
+   * consumers have to read (ADR 0013).
+   * @throws RefusedError when one is missing or incompatible, or the registry refuses; RegistryUnavailable when it does not
+   * answer for half a minute; the signal's reason
+   */
+  async prepare(parts: StartParts): Promise<void> {
+    const untilMs = parts.clock.now() + PATIENCE_MS;
+    for (const { pipeline, format } of this.#registered) {
+      const state = await this.#state(pipeline, format, untilMs, parts);
+      if (state.state !== 'registered') throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
+      format.writeWith(state.id);
+      const { subject, codec } = format;
+      const { version, id, latest } = state;
+      parts.logger.info({ pipeline, subject, version, latest, id, schema: codec.file }, 'schema of the output');
+    }
+  }
+
+  async #state(pipeline: string, { subject, codec }: RegisteredFormat, untilMs: number, parts: StartParts): Promise<SchemaState> {
+    const { registry, clock, random, logger, signal } = parts;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await schemaState(registry, subject, codec.schema, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const refusal = registryRefusal(error, 'read');
+        if (refusal !== undefined)
+          throw new RefusedError(`pipeline ${pipeline}, subject ${subject}: ${refusal}`, { cause: error });
+        if (!(error instanceof RegistryUnavailable)) throw error;
+        const waitMs = retryWaitMs(attempt, BACKOFF, random);
+        if (clock.now() + waitMs >= untilMs) throw error;
+        logger.warn({ pipeline, subject, error: error.message }, 'waiting for the schema registry');
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  }
+}
+
+function objectionTo(state: Exclude<SchemaState, { state: 'registered' }>, { subject, codec }: RegisteredFormat): string {
+  const what = `the schema of its output (contracts/${codec.file})`;
+  if (state.state !== 'incompatible') {
+    const has = state.state === 'new' ? 'which has no schema' : `whose latest version is ${state.latest}`;
+    return `${what} is not registered under subject ${subject}, ${has}: run "content-review-connector schemas register" first`;
+  }
+  const why = state.messages.length === 0 ? '' : ` (${state.messages.join('; ').slice(0, 1_000)})`;
+  return `${what} is incompatible with version ${state.latest}, the latest of subject ${subject}${why}: have this connector write under another subject (output.subject) or to another topic, or put the subject right in the registry`;
+}

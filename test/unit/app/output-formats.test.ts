@@ -1,0 +1,143 @@
+/** What the start of a connector asks of the registry for its output, and what it makes of the answers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OutputFormats } from '../../../src/app/output-formats.ts';
+import type { Config } from '../../../src/config/schema.ts';
+import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import { RefusedError } from '../../../src/pipeline/errors.ts';
+import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { contractFile } from '../../support/contracts.ts';
+import { VirtualClock } from '../../support/memory/clock.ts';
+import { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
+import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
+import { parse } from '../config/problems-of.ts';
+import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../review/sample.ts';
+
+const DECISION = { type: 'AVRO', text: contractFile('avro/decision.avsc') } as const;
+const OTHER = { type: 'AVRO', text: '"string"' } as const;
+
+function configOf(output: string): Config {
+  return parse(`
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+schemaRegistry: {urls: ["http://127.0.0.1:1"]}
+pipelines: [{name: posts, source: {topic: events}, output: ${output}}]
+`);
+}
+
+function world(output = '{format: avro}') {
+  const [pipeline] = configOf(output).pipelines;
+  assert.ok(pipeline);
+  const outputs = new OutputFormats();
+  const registry = new MemoryRegistry();
+  const logger = new RecordingLogger();
+  const clock = new VirtualClock();
+  const kind = kindWithFile('Content,Status,Service result,connector_ref\nx,SUCCESS,spam,"[0,0,-1,null]"');
+  const wrapped = outputs.wrap(pipeline, kind, logger);
+  const prepare = (signal: AbortSignal = SIGNAL) =>
+    outputs.prepare({ registry, clock, random: { next: () => 0.5 }, logger, signal });
+  return { outputs, registry, logger, clock, kind, wrapped, prepare };
+}
+
+test('with JSON the kind is the very same: nothing is put in the way of its records', () => {
+  const { kind, wrapped, outputs } = world('{}');
+  assert.equal(wrapped, kind);
+  assert.equal(outputs.needsRegistry, false);
+});
+
+test('a schema that is registered is found, and records carry its id; afterwards the registry is asked for nothing', async () => {
+  const { registry, prepare, wrapped } = world();
+  await registry.register('other', OTHER, SIGNAL);
+  const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
+  await prepare();
+  const asked = registry.calls.length;
+  const [record] = await decisions(wrapped as ResultFileKind);
+  assert.equal((record?.value as Buffer).readInt32BE(1), id);
+  wrapped.failure(contentItem(), { code: 'x', message: 'y' }, JOB);
+  assert.equal(registry.calls.length, asked);
+  assert.ok(!registry.calls.slice(2).some((call) => call.startsWith('register')));
+});
+
+test('a subject that has grown since by a version of its owner is no obstacle', async () => {
+  const { registry, prepare, wrapped } = world();
+  const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
+  const grown = JSON.parse(DECISION.text);
+  grown.fields.push({ name: 'team', type: 'string', default: '' });
+  await registry.register('events.decisions-value', { type: 'AVRO', text: JSON.stringify(grown) }, SIGNAL);
+  await prepare();
+  const [record] = await decisions(wrapped as ResultFileKind);
+  assert.equal((record?.value as Buffer).readInt32BE(1), id);
+});
+
+test('a schema that is not registered is refused with the command that registers it, and is not registered', async () => {
+  const { registry, prepare } = world();
+  await assert.rejects(prepare(), (error: Error) => {
+    assert.ok(error instanceof RefusedError);
+    assert.match(
+      error.message,
+      /^pipeline posts: .*contracts\/avro\/decision\.avsc\) is not registered under subject events\.decisions-value/,
+    );
+    assert.match(error.message, /schemas register/);
+    return true;
+  });
+  await registry.register('events.decisions-value', { type: 'AVRO', text: '{"type":"string"}' }, SIGNAL);
+  await assert.rejects(prepare(), /whose latest version is 1: run "content-review-connector schemas register"/);
+  assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
+});
+
+test('a schema that the latest version does not go with is refused, with that version and the reasons of the registry', async () => {
+  const { registry, prepare } = world();
+  await registry.register('events.decisions-value', OTHER, SIGNAL);
+  registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /'] });
+  await assert.rejects(prepare(), (error: Error) => {
+    assert.ok(error instanceof RefusedError);
+    assert.match(
+      error.message,
+      /incompatible with version 1, the latest of subject events\.decisions-value \(TYPE_MISMATCH at \/\)/,
+    );
+    return true;
+  });
+});
+
+test('a registry that cannot be reached is waited for, half a minute, and each wait is told', async () => {
+  const { registry, prepare, clock, logger } = world();
+  await registry.register('events.decisions-value', DECISION, SIGNAL);
+  registry.down();
+  const back = prepare();
+  await clock.advance(5_000);
+  registry.failure = undefined;
+  await clock.advance(5_000);
+  await back;
+  assert.ok(logger.lines.some(({ message }) => message === 'waiting for the schema registry'));
+
+  registry.down();
+  const startMs = clock.now();
+  let goneMs = 0;
+  const gone = assert.rejects(prepare(), RegistryUnavailable).then(() => {
+    goneMs = clock.now();
+  });
+  await clock.runUntil(() => goneMs > 0, 60_000);
+  await gone;
+  assert.ok(goneMs - startMs > 20_000 && goneMs - startMs <= 30_000, `${goneMs - startMs} ms`);
+});
+
+test('a registry that refuses the credentials is not waited for', async () => {
+  const { registry, prepare } = world();
+  registry.failure = new RegistryUnavailable('403', 'the registry answered 403');
+  await assert.rejects(
+    prepare(),
+    (error: Error) => error instanceof RefusedError && /credentials that may read/.test(error.message),
+  );
+  assert.equal(registry.calls.length, 1);
+});
+
+test('a start that is broken off does not wait for the registry', async () => {
+  const { registry, prepare, clock } = world();
+  registry.down();
+  const stop = new AbortController();
+  const ended = assert.rejects(prepare(stop.signal), /stopped/);
+  await clock.advance(100);
+  stop.abort(new Error('stopped'));
+  await clock.advance(10);
+  await ended;
+});
