@@ -149,7 +149,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- $path := .path -}}
 {{- if kindIs "map" .value -}}
 {{- range $key, $value := .value -}}
-{{- if and (kindIs "string" $value) (regexMatch "^(apiKey|password|token|keyPassphrase|secret|clientSecret|passphrase|secretAccessKey|sessionToken)$" $key) (not (contains "${" $value)) }}{{ printf "%s.%s\n" $path $key }}
+{{- if and (kindIs "string" $value) (regexMatch "^(apiKey|password|token|keyPassphrase|credentials|secret|clientSecret|passphrase|secretAccessKey|sessionToken)$" $key) (not (contains "${" $value)) }}{{ printf "%s.%s\n" $path $key }}
 {{- else }}{{ include "crc.plainSecrets" (dict "value" $value "path" (printf "%s.%s" $path $key)) }}
 {{- end -}}
 {{- end -}}

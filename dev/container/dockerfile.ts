@@ -1,0 +1,67 @@
+/** Reads a Dockerfile as far as this repository's goes: no heredocs, no ONBUILD, `\` as the escape. */
+
+export interface Instruction {
+  /** In capitals. */
+  readonly name: string;
+  /** What follows, with continued lines joined; ARGs are not replaced. */
+  readonly value: string;
+}
+
+export interface Stage {
+  /** The image or stage that it begins with, ARGs replaced by their defaults. */
+  readonly from: string;
+  /** After AS; undefined: the last stage. */
+  readonly name: string | undefined;
+  readonly instructions: readonly Instruction[];
+}
+
+export interface Dockerfile {
+  /** Defaults of the ARGs before the first FROM. */
+  readonly args: ReadonlyMap<string, string>;
+  readonly stages: readonly Stage[];
+}
+
+export function readDockerfile(text: string): Dockerfile {
+  const args = new Map<string, string>();
+  const stages: { from: string; name: string | undefined; instructions: Instruction[] }[] = [];
+  for (const instruction of instructionsOf(text)) {
+    const stage = stages.at(-1);
+    if (instruction.name === 'FROM') {
+      const [, image = '', name] = /^(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?$/i.exec(instruction.value) ?? [];
+      stages.push({ from: replaceArgs(image, args), name, instructions: [] });
+    } else if (stage !== undefined) stage.instructions.push(instruction);
+    else if (instruction.name === 'ARG') {
+      const [name = '', value = ''] = instruction.value.split(/=(.*)/s);
+      args.set(name, value);
+    }
+  }
+  return { args, stages };
+}
+
+/** The words of CMD, ENTRYPOINT or HEALTHCHECK … CMD in JSON form. @throws Error when it is another form: then a shell would stand in between. */
+export function execForm(value: string): string[] {
+  const json = /\[.*\]$/s.exec(value)?.[0];
+  const words: unknown = json === undefined ? undefined : JSON.parse(json);
+  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string'))
+    throw new Error(`not a JSON list of texts: ${value}`);
+  return words;
+}
+
+function instructionsOf(text: string): Instruction[] {
+  const joined = text
+    .split('\n')
+    .filter((line) => !/^\s*#/.test(line))
+    .join('\n')
+    .replace(/\\\n\s*/g, '');
+  return joined
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name = '', value = ''] = /^\s*(\w+)\s+(.*)$/.exec(line) ?? [];
+      return { name: name.toUpperCase(), value: value.trim() };
+    });
+}
+
+function replaceArgs(text: string, args: ReadonlyMap<string, string>): string {
+  return text.replace(/\$\{(\w+)\}/g, (whole, name: string) => args.get(name) ?? whole);
+}

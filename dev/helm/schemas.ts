@@ -1,0 +1,91 @@
+/** Validates against the schemas that ship with what they describe: CRDs, and the Compose Specification. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv } from 'ajv';
+import { parseAllDocuments } from 'yaml';
+
+/** What is wrong; empty: nothing. */
+type Validate = (value: unknown) => string[];
+
+type Schema = { [key: string]: unknown };
+
+interface CustomResourceDefinition {
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly kind: string };
+    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } }[];
+  };
+}
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly [key: string]: unknown;
+}
+
+/** By `apiVersion/kind`. */
+export function customResources(directory: string): Map<string, Validate> {
+  const validators = new Map<string, Validate>();
+  for (const file of readdirSync(directory).filter((name) => name.endsWith('.yaml'))) {
+    const { spec } = documentsOf(readFileSync(path.join(directory, file), 'utf8'))[0] as CustomResourceDefinition;
+    for (const { name, schema } of spec.versions)
+      validators.set(`${spec.group}/${name}/${spec.names.kind}`, validator(strict(schema.openAPIV3Schema, true)));
+  }
+  return validators;
+}
+
+export function composeFile(directory: string): Validate {
+  return validator(JSON.parse(readFileSync(path.join(directory, 'compose-spec.json'), 'utf8')));
+}
+
+/** The documents of a text, empty ones left out. @throws Error when one is no YAML. */
+export function documentsOf(text: string): unknown[] {
+  return parseAllDocuments(text)
+    .map((document) => {
+      if ('errors' in document && document.errors[0] !== undefined) throw document.errors[0];
+      return (document as { toJS(): unknown }).toJS();
+    })
+    .filter((value) => value !== null);
+}
+
+function validator(schema: Schema): Validate {
+  // Formats are of OpenAPI and of Go (int32, duration), most of them unknown to ajv.
+  const { $schema: _, ...rest } = schema;
+  const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } }).compile(rest);
+  return (value) =>
+    validate(value)
+      ? []
+      : (validate.errors ?? []).map(
+          ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
+        );
+}
+
+/** Patterns are Go's: (?i) makes the rest ignore case, which JavaScript writes as a flag. */
+const regExp = Object.assign(
+  (pattern: string, flags: string) => new RegExp(pattern.replaceAll('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
+  { code: 'new RegExp' },
+);
+
+/** As the API server with strict field validation: what a schema with properties does not name is an error. */
+function strict(schema: Schema, root = false): Schema {
+  const result: Schema = { ...schema };
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    delete result.type;
+    return { ...result, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+  }
+  if (typeof schema.properties === 'object' && schema.properties !== null) {
+    result.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, member]) => [
+        name,
+        root && name === 'metadata' ? {} : strict(member as Schema),
+      ]),
+    );
+    if (schema['x-kubernetes-preserve-unknown-fields'] !== true && schema.additionalProperties === undefined)
+      result.additionalProperties = false;
+  }
+  if (typeof schema.items === 'object') result.items = strict(schema.items as Schema);
+  if (typeof schema.additionalProperties === 'object')
+    result.additionalProperties = strict(schema.additionalProperties as Schema);
+  return result;
+}

@@ -1,0 +1,103 @@
+/** What is wrong with a Dockerfile or a compose file shows where they run, which no test machine does: so it is looked for here. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
+import { kafkaVersion } from '../../../dev/kafka/jars.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+
+const { args, stages } = readDockerfile(read('Dockerfile'));
+const last = stages.at(-1) as Stage;
+const lastOf = (name: string) => last.instructions.findLast((instruction) => instruction.name === name)?.value ?? '';
+
+describe('the image', () => {
+  it('has the Node that the tests run on', () => {
+    const { packages } = JSON.parse(read('package-lock.json'));
+    assert.match(args.get('NODE_IMAGE') ?? '', new RegExp(`^node:${packages['node_modules/node'].version}-[a-z]+-slim$`));
+  });
+
+  it('starts as the first line of main.ts has it, without a shell in between', () => {
+    const [, variable, option] = /^#!\/usr\/bin\/env -S (\S+) node (\S+)\n/.exec(read('src/cli/main.ts')) ?? [];
+    assert.deepEqual(execForm(lastOf('ENTRYPOINT')), ['node', option, 'dist/cli/main.js']);
+    assert.ok(lastOf('ENV').includes(`${variable}`), `ENV lacks ${variable}`);
+    assert.equal(execForm(lastOf('HEALTHCHECK'))[0], 'node');
+    assert.equal(lastOf('STOPSIGNAL'), 'SIGTERM');
+  });
+
+  it('runs as a user that is not root, by number, where platforms can check it', () => {
+    assert.match(lastOf('USER'), /^[1-9]\d*:[1-9]\d*$/);
+    const chart = parse(read('helm/content-review-connector/values.yaml'));
+    assert.equal(`${chart.podSecurityContext.runAsUser}:${chart.podSecurityContext.runAsGroup}`, lastOf('USER'));
+  });
+
+  it('gets from the checkout only what .dockerignore lets through', () => {
+    const allowed = new Set([...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, name]) => name));
+    const copied = stages
+      .flatMap(({ instructions }) => instructions)
+      .filter(({ name, value }) => name === 'COPY' && !value.startsWith('--from='))
+      .flatMap(({ value }) => value.split(/\s+/).slice(0, -1));
+    assert.ok(copied.length > 0);
+    assert.deepEqual(
+      copied.filter((name) => !allowed.has(name) || !existsSync(path.join(ROOT, name))),
+      [],
+    );
+  });
+
+  it('has a version that is that of the package', () => {
+    const { version } = JSON.parse(read('package.json'));
+    const { appVersion } = parse(read('helm/content-review-connector/Chart.yaml'));
+    const written = last.instructions.find(({ name, value }) => name === 'ARG' && value.startsWith('VERSION='))?.value;
+    assert.deepEqual([appVersion, written], [version, `VERSION=${version}`]);
+  });
+});
+
+test('a command in shell form is refused', () => {
+  assert.throws(() => execForm('node dist/cli/main.js'), /not a JSON list/);
+});
+
+describe('docker-compose.yaml', () => {
+  const compose = parse(read('docker-compose.yaml'), { merge: true });
+  const services: [string, { image: string; volumes?: string[]; ports?: string[]; depends_on?: object }][] = Object.entries(
+    compose.services,
+  );
+
+  it('runs the Kafka of the tests', async () => {
+    const version = await kafkaVersion();
+    for (const name of ['kafka', 'topics']) assert.equal(compose.services[name].image, `apache/kafka:${version}`);
+  });
+
+  it('mounts what is there, and waits for services that it has', () => {
+    const missing: string[] = [];
+    for (const [name, { volumes = [], depends_on = {} }] of services) {
+      for (const volume of volumes) {
+        const [source = ''] = volume.split(':');
+        const known = source.startsWith('./') ? existsSync(path.join(ROOT, source)) : Object.hasOwn(compose.volumes, source);
+        if (!known) missing.push(`${name}: ${volume}`);
+      }
+      for (const other of Object.keys(depends_on)) if (!Object.hasOwn(compose.services, other)) missing.push(`${name}: ${other}`);
+    }
+    assert.deepEqual(missing, []);
+  });
+
+  it('is reached from this machine alone, and pins every image', () => {
+    for (const [name, { image, ports = [] }] of services) {
+      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, `${name} is open to the network`);
+      assert.match(image, /:(?!latest$)[^:]+$/, `${name} has no version`);
+    }
+  });
+
+  it('starts the connector with a configuration that is accepted', () => {
+    const file = 'dev/compose/connector.yaml';
+    const config = parseConfig(read(file), compose.services.connector.environment, { file, directory: ROOT });
+    assert.equal(config.http.host, '0.0.0.0');
+    const topics = compose.services.topics.command.at(-1);
+    for (const { source, output, deadLetters } of config.pipelines)
+      for (const { topic } of [source, output, deadLetters]) assert.ok(topics.includes(` ${topic}`), `${topic} is not created`);
+  });
+});
