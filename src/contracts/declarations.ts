@@ -33,8 +33,9 @@ export interface DecisionLabel {
 export interface DecisionError {
   /**
    * review_failed: the service reported an error for this item. Others tell how the batches of the item ended:
-   * batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired, upload_rejected, upload_too_large,
-   * rows_missing, rows_failed, review_timeout. More may come: treat a code that you do not know as any other error.
+   * batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired, upload_rejected, upload_blocked,
+   * upload_too_large, rows_missing, rows_failed, review_timeout. More may come: treat a code that you do not know as any
+   * other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */
@@ -219,8 +220,8 @@ export type LookedUpDecision = LookedUpDecisionMembers &
 export interface ReceiptError {
   /**
    * How the last import of the record ended: batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired,
-   * upload_rejected, upload_too_large, rows_missing, review_timeout. More may come: treat a code that you do not know as
-   * any other error.
+   * upload_rejected, upload_blocked, upload_too_large, rows_missing, review_timeout. More may come: treat a code that you
+   * do not know as any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */

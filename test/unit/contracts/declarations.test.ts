@@ -1,0 +1,46 @@
+/** The types of the package are what the JSON Schemas say. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { declarations } from '../../../dev/contracts/declarations.ts';
+import { DECLARATIONS, renderedDeclarations } from '../../../dev/contracts/generate.ts';
+import type { ContentEvent, DeadLetterHeaders, Decision, LookedUpDecision, Receipt } from '../../../src/contracts/index.ts';
+import { contractFile } from '../../support/contracts.ts';
+
+const index = readFileSync(new URL('index.ts', DECLARATIONS), 'utf8');
+const pkg = JSON.parse(readFileSync(new URL('../../package.json', DECLARATIONS), 'utf8'));
+
+test('the declarations are what the schemas of contracts/ are made into', () => {
+  assert.equal(readFileSync(DECLARATIONS, 'utf8'), renderedDeclarations(), 'run node dev/contracts/generate.ts');
+});
+
+test('the package exports every declaration, and the files of contracts/ but the published copies', () => {
+  const declared = [...renderedDeclarations().matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name = '']) => name);
+  const exported = declared.filter((name) => !name.endsWith('Members'));
+  for (const name of exported)
+    assert.match(index, new RegExp(`\\b${name}\\b`), `${name} is not exported by src/contracts/index.ts`);
+  assert.equal(pkg.exports['./contracts'].types, './dist/contracts/index.d.ts');
+  assert.equal(pkg.exports['./contracts/*'], './contracts/*');
+  for (const files of ['contracts', '!contracts/published']) assert.ok(pkg.files.includes(files), files);
+});
+
+test('a status tells whether there is an error, to the compiler too', () => {
+  const codeOf = (outcome: Decision | LookedUpDecision | Receipt): string | null => {
+    if (outcome.status === 'SUCCESS') return outcome.error satisfies null;
+    return outcome.error.code;
+  };
+  const read = (file: string) => JSON.parse(contractFile(`examples/${file}.json`));
+  assert.equal(codeOf(read('decision') as Decision), null);
+  assert.equal(codeOf(read('decision-error') as Decision), 'review_timeout');
+  // Known reasons are offered, and any other is taken.
+  const reason: DeadLetterHeaders['dead-letter-reason'] = 'of_a_later_version';
+  const event: ContentEvent = { content: 'x', type: 'post' };
+  assert.ok(reason && event);
+});
+
+test('a schema of a form that has no declaration is refused, not skipped', () => {
+  const unknown = { title: 'Odd', properties: { a: { type: 'decimal' } }, required: ['a'] };
+  assert.throws(() => declarations([unknown]), /no declaration for the type "decimal"/);
+  const nowhere = { title: 'Odd', properties: { a: { $ref: '#/$defs/gone' } } };
+  assert.throws(() => declarations([nowhere]), /"#\/\$defs\/gone" leads nowhere/);
+});
