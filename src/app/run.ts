@@ -15,12 +15,12 @@ import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
-import { formatOf } from './formats.ts';
+import { eventFormats } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
 import { OutputFormats } from './output-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
-import { schemaRegistry } from './schema-registry.ts';
+import { registryObserver, schemaRegistry } from './schema-registry.ts';
 import { networkSettings } from './service-network.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
@@ -72,12 +72,27 @@ export async function runConnector(
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
   const results = new ResultThread();
-  const registry = schemaRegistry(config.schemaRegistry);
+  const registry = schemaRegistry(config.schemaRegistry, registryObserver(metrics, health));
+  const formatOf = eventFormats(registry, config.schemaRegistry);
   const outputs = new OutputFormats();
   const refused = Promise.withResolvers<Error>();
   const onRefused = refused.resolve;
   const supervisors = config.pipelines.map((pipeline) =>
-    supervise({ config, pipeline, kafka, service, logger, metrics, health, budget, around, results, outputs, onRefused }),
+    supervise({
+      config,
+      pipeline,
+      kafka,
+      service,
+      logger,
+      metrics,
+      health,
+      budget,
+      around,
+      results,
+      formatOf,
+      outputs,
+      onRefused,
+    }),
   );
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
@@ -166,6 +181,7 @@ function supervise(parts: {
   budget: MemoryBudget;
   around: (engine: EngineParts) => EngineParts;
   results: ResultThread;
+  formatOf: ReturnType<typeof eventFormats>;
   outputs: OutputFormats;
   onRefused: (error: Error) => void;
 }): Supervisor {
@@ -173,7 +189,7 @@ function supervise(parts: {
   const logger = parts.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = parts.outputs.wrap(pipeline, kindOf(pipeline, service, logger, formatOf, parts.results.reader), logger);
+  const kind = parts.outputs.wrap(pipeline, kindOf(pipeline, service, logger, parts.formatOf, parts.results.reader), logger);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({

@@ -1,10 +1,25 @@
 /** The way to the schema registry, from the configuration. */
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
+import type { HealthReporter, Metrics } from '../core/ports/telemetry.ts';
 import { ConfluentRegistry, type RegistryCredentials, type RegistryObserver } from '../registry/index.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 type Settings = Config['schemaRegistry'];
+
+const CONDITION = 'schema registry';
+
+/** While somebody waits for the registry the connector is not ready. */
+export function registryObserver(metrics: Metrics, health: HealthReporter): RegistryObserver {
+  return {
+    request(operation, code, seconds) {
+      metrics.count('schema_registry_requests_total', { operation, code });
+      metrics.observe('schema_registry_request_duration_seconds', { operation }, seconds);
+    },
+    unavailable: (reason) => health.notReady(CONDITION, reason),
+    available: () => health.ready(CONDITION),
+  };
+}
 
 /** undefined when none is configured. @throws Error when a certificate can no longer be read */
 export function schemaRegistry(settings: Settings, observer?: RegistryObserver): ConfluentRegistry | undefined {

@@ -172,6 +172,19 @@ export const METRICS = {
     labels: ['target'],
   },
 
+  // ── The schema registry ──────────────────────────────────────────────────────────────────────────────────────────
+  schema_registry_requests_total: {
+    kind: 'counter',
+    help: 'Requests to the schema registry, by HTTP status or by why there was none.',
+    labels: ['operation', 'code'],
+  },
+  schema_registry_request_duration_seconds: {
+    kind: 'histogram',
+    help: 'Duration of one request to the schema registry.',
+    labels: ['operation'],
+    buckets: REQUEST_SECONDS,
+  },
+
   // ── The process ──────────────────────────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: { kind: 'gauge', help: 'Budget over buffers, sealed bodies and result chunks.', labels: [] },
   memory_used_bytes: { kind: 'gauge', help: 'What of the budget is taken.', labels: [] },

@@ -34,6 +34,10 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
         "Certificates of who signed the registry's. An empty list takes the public authorities that Node.js knows.",
         readPem,
       ),
+      validate: flag({
+        help: 'Whether values in format json-schema are checked against their schemas; one that does not fit becomes a dead letter. Producers did it already, and it costs a pass over every value.',
+        fallback: false,
+      }),
       timeout: duration({ help: 'Limit of one request at one address.', fallback: '10s', min: '10ms', max: '5m' }),
     },
   );
