@@ -5,6 +5,9 @@ import { nodeVersionProblem } from './node-version.ts';
 /** When something still holds the process open this long after the last command is done, it ends anyway: a part of run.ts's CLOSING_MS. */
 const LINGER_MS = 250;
 
+// A diagnostic report (--report-uncaught-exception and its like) would have the keys that came by the environment (I6).
+process.report.excludeEnv = true;
+
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
   const [{ quietKafkajs }, { runCli }, { processOutlet }] = await Promise.all([

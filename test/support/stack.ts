@@ -6,10 +6,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
+import { assertSilent, CANARY } from './canary.ts';
 import { type TestKafka, uniqueName } from './kafka.ts';
 
 const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
-const API_KEY = 'stack-key';
+const API_KEY = CANARY.key;
 
 /** One pipeline to come. */
 export interface PipelineSetup {
@@ -93,6 +94,7 @@ export class Replica {
   /** The sum of a metric's series whose labels match. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await fetch(`${await this.url()}/metrics`)).text();
+    assertSilent(text, `the metrics of ${this.name}`);
     let sum = 0;
     for (const line of text.split('\n')) {
       if (!line.startsWith(`content_review_${name}{`) && !line.startsWith(`content_review_${name} `)) continue;
@@ -160,6 +162,8 @@ export async function spawnReplica(
     env: { ...process.env, LOG_FORMAT: 'json', ...env },
     onLine: (line) => {
       lines.push(line);
+      // Thrown where nobody can catch it: it fails the file, whatever its tests look at.
+      queueMicrotask(() => assertSilent(line, `the output of ${name}`));
       for (const wake of [...waiting]) wake();
     },
   });

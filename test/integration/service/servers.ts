@@ -4,6 +4,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import type { TestContext } from 'node:test';
 import { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
+import type { UploadBody } from '../../../src/service/upload-body.ts';
+import { allOf, assertSilent, CANARY } from '../../support/canary.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
 
 export interface Seen {
@@ -85,9 +87,12 @@ export function json(response: ServerResponse, status: number, body: unknown, he
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-export const KEY = 'sk-live-4cBq9Zr7Tn2w';
+export const KEY = CANARY.key;
 
-/** A client over the given server: no real waiting between retries, everything it tells is recorded. */
+/**
+ * A client over the given server: no real waiting between retries, everything it tells is recorded. Whatever it throws, or tells,
+ * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6).
+ */
 export function clientFor(t: TestContext, baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
   const clock = new InstantClock();
   const observer = new RecordingObserver();
@@ -100,7 +105,46 @@ export function clientFor(t: TestContext, baseUrl: string, options: Partial<Serv
     ...options,
   });
   t.after(() => client.close());
-  return { client, clock, observer };
+  t.after(() => assertSilent(JSON.stringify(observer), 'what the observer was told'));
+  return { client: silenced(client), clock, observer };
+}
+
+function silenced(client: ServiceClient): ServiceClient {
+  const look = (error: unknown, secrets: readonly string[]): never => {
+    assertSilent(allOf(error), 'an error of the client', secrets);
+    throw error;
+  };
+  const { upload, download, createBatch, getBatch, createImport, getImport, getDecision } = client;
+  const called = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
+    return (...args: A): Promise<R> => method.apply(client, args).catch((error: unknown) => look(error, []));
+  };
+  return Object.assign(Object.create(client) as ServiceClient, {
+    createBatch: called(createBatch),
+    getBatch: called(getBatch),
+    createImport: called(createImport),
+    getImport: called(getImport),
+    getDecision: called(getDecision),
+    upload: (...args: Parameters<typeof upload>) =>
+      upload.apply(client, args).catch((error: unknown) => look(error, secretsOf(args[0], args[1]))),
+    download: async function* (...args: Parameters<typeof download>) {
+      try {
+        yield* download.apply(client, args);
+      } catch (error) {
+        look(error, secretsOf(args[0]));
+      }
+    },
+    close: () => client.close(),
+  });
+}
+
+/** Long enough to be told from other words. */
+function secretsOf(address: string, body?: UploadBody): string[] {
+  const query = URL.parse(address)?.search.slice(1) ?? '';
+  // Other members, such as the id of the batch, may be told.
+  const signed = query.split('&').filter((pair) => /^(x-amz-(signature|credential|security-token)|sig|signature)=/i.test(pair));
+  const values = signed.map((pair) => pair.split('=')[1] ?? '');
+  const content = Buffer.isBuffer(body) ? [body.subarray(0, 64).toString('latin1')] : [];
+  return [...values, ...content].filter((secret) => secret.length >= 6);
 }
 
 export const NEVER = { signal: new AbortController().signal };

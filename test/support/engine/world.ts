@@ -9,6 +9,7 @@ import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../../../src/pipeline/options.ts';
 import { Supervisor } from '../../../src/pipeline/supervisor.ts';
+import { assertSilent } from '../canary.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { KafkaClient } from '../memory/client.ts';
 import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
@@ -21,6 +22,8 @@ import type { MemoryShardGroup } from '../memory/shard-group.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
+/** How the contents begin that `event` makes, and the addresses of the service in memory. */
+const CONTENT = ['event of ', 'memory://'];
 
 export type OptionChanges = {
   [K in keyof PipelineOptions]?: PipelineOptions[K] extends object ? Partial<PipelineOptions[K]> : PipelineOptions[K];
@@ -243,8 +246,19 @@ export class World {
       assertConserved(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
+  /** And nothing of what must stay silent is in logs, metrics and health of any instance, or in the journal (I6). */
   assertExactlyOnce(): void {
+    this.#assertSilent();
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
+  }
+
+  #assertSilent(): void {
+    for (const { logger, metrics, health } of this.instances) {
+      const said = [logger.text(), ...metrics.counters.keys(), ...metrics.gauges.keys(), ...metrics.observations.keys()];
+      assertSilent([...said, ...health.loops.values(), ...health.complaints].join('\n'), 'what an instance said', CONTENT);
+    }
+    const journal = this.kafka.cluster.log(TOPICS.journal, 0).durable();
+    assertSilent(journal.map(({ key, value }) => `${key} ${value}`).join('\n'), 'the journal', CONTENT);
   }
 
   /** What a read_committed consumer sees of an output, partition by partition. */

@@ -1,0 +1,65 @@
+/** What a process leaves behind when it dies of an error: standard error, and the report that Node writes when asked (I6). */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { assertSilent, CANARY, secretIn } from '../../support/canary.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+const CLIENT = new URL('../../../src/client/index.ts', import.meta.url).href;
+
+async function crash(args: string[], env: Record<string, string>, directory: string): Promise<string> {
+  const flags = ['--report-uncaught-exception', `--report-directory=${directory}`];
+  const child = spawn(process.execPath, [...flags, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  assert.notEqual(code, 0, said);
+  const reports = readdirSync(directory).filter((name) => name.startsWith('report.'));
+  assert.equal(reports.length, 1, said);
+  return said + readFileSync(path.join(directory, reports[0] ?? ''), 'utf8');
+}
+
+test('an error of the client that nobody catches shows neither key, content nor signature', async () => {
+  const directory = temporaryDirectory();
+  const script = path.join(directory, 'crash.mjs');
+  writeFileSync(
+    script,
+    `import { ContentReviewClient } from ${JSON.stringify(CLIENT)};
+const secrets = JSON.parse(process.argv[2]);
+const client = new ContentReviewClient({ baseUrl: 'http://127.0.0.1:1', apiKey: secrets.key, retry: { maxRetries: 0 } });
+process.argv.length = 0;
+const upload = client.batches.upload({ uploadUrl: 'http://127.0.0.1:1/up.csv?X-Amz-Signature=' + secrets.signature }, Buffer.from(secrets.content));
+const created = await client.batches.create('email').catch((error) => error);
+await upload.catch((error) => { throw new AggregateError([error, created], 'both failed', { cause: error }); });
+`,
+  );
+  const said = await crash(['--report-exclude-env', script, JSON.stringify(CANARY)], {}, directory);
+  assert.match(said, /UnavailableError/);
+  // Its command line is part of the report: that is why no key is ever taken from there.
+  assertSilent(said.replaceAll(/"commandLine": \[[^\]]*\]/g, ''), 'what the crash left');
+});
+
+test('a connector that dies leaves no key of its environment in its report', async () => {
+  const directory = temporaryDirectory();
+  const config = path.join(directory, 'connector.yaml');
+  writeFileSync(
+    config,
+    'kafka: {brokers: ["127.0.0.1:1"]}\nservice: {baseUrl: "https://review.example", apiKey: {env: CANARY_KEY}}\nhttp: {enabled: false}\npipelines: [{name: p, source: {topic: t}}]\n',
+  );
+  const preload = path.join(directory, 'fail.mjs');
+  writeFileSync(preload, "process.on('SIGUSR2', () => {}); setTimeout(() => { throw new Error('of no use'); }, 1500).unref();");
+  const said = await crash(['--import', preload, CLI, 'run', '--config', config], { CANARY_KEY: CANARY.key }, directory);
+  assert.match(said, /of no use/);
+  assert.equal(secretIn(said), undefined);
+});

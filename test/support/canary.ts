@@ -1,0 +1,58 @@
+/**
+ * Secrets that tests plant, and the one place that looks for them (I6): what `spawnReplica`, `Scene`, `World` and the service
+ * tests' `clientFor` give out was looked at here, so a failure test need not remember to.
+ */
+import { inspect } from 'node:util';
+
+/** In content, as the API key, and in the query of presigned addresses. */
+export const CANARY = {
+  content: 'canary-content-nobody-else-may-read-W4qT',
+  key: 'canary-key-7Kq2Zr9Tn4wXb',
+  signature: 'canary-signature-Hd83kPz0Lm',
+} as const;
+
+/** Also in pieces: a text that was cut still gives most of it away. */
+const SHARE = 16;
+/** Of addresses that a service signed itself: their secret parts have names. */
+const SIGNED = /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
+
+const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
+
+/** @returns what is in the text and must not be; undefined when it keeps its silence. */
+export function secretIn(text: string, more: readonly string[] = []): string | undefined {
+  const found = [...FORMS, ...more.flatMap(forms)].find((form) => text.includes(form));
+  return found ?? SIGNED.exec(text)?.[0];
+}
+
+/** @throws Error that shows where. */
+export function assertSilent(text: string, where: string, more: readonly string[] = []): void {
+  const found = secretIn(text, more);
+  if (found === undefined) return;
+  const at = text.indexOf(found);
+  throw new Error(`${found} is in ${where}: …${text.slice(Math.max(0, at - 200), at + 200)}…`);
+}
+
+/** Everything that whoever catches an error can see of it: message, stack, causes, hidden members. */
+export function allOf(error: unknown): string {
+  const texts = [inspect(error, { depth: null, showHidden: true, getters: true, maxStringLength: null, maxArrayLength: null })];
+  for (let one = error; one instanceof Error; one = one.cause) {
+    texts.push(one.message, one.stack ?? '', JSON.stringify(one), String(one));
+    if (one instanceof AggregateError) texts.push(...one.errors.map(allOf));
+  }
+  return texts.join('\n');
+}
+
+/** As it is, and as addresses, JSON, headers and dumps write it; each by its shares. */
+function forms(secret: string): string[] {
+  const written = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  const shares = written.flatMap((form) =>
+    form.length <= SHARE ? [form] : Array.from({ length: form.length - SHARE + 1 }, (_, at) => form.slice(at, at + SHARE)),
+  );
+  // Base64 depends on what stands before: three beginnings cover all.
+  const encoded = [0, 1, 2].map((before) =>
+    Buffer.from(' '.repeat(before) + secret)
+      .toString('base64')
+      .slice(4, -4),
+  );
+  return [...new Set([...shares, ...encoded, Buffer.from(secret).toString('hex')])];
+}

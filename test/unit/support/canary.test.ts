@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allOf, assertSilent, CANARY, secretIn } from '../../support/canary.ts';
+
+test('a canary is found as it is, in pieces, and in every way that it may be written', () => {
+  for (const secret of Object.values(CANARY)) {
+    for (const form of [
+      secret,
+      secret.slice(3, 20),
+      encodeURIComponent(secret),
+      Buffer.from(`me:${secret}`).toString('base64'),
+      Buffer.from(secret).toString('hex'),
+      JSON.stringify({ a: secret }),
+    ]) {
+      assert.notEqual(secretIn(`before ${form} after`), undefined, form);
+    }
+  }
+  assert.notEqual(secretIn('https://a.example/x?X-Amz-Signature=1'), undefined);
+  assert.notEqual(secretIn('/x?a=1&sig=abc'), undefined);
+  assert.notEqual(secretIn('the sentence of today', ['sentence']), undefined);
+  for (const plain of ['upload at a.example/x answered 403', 'the key is not accepted', '/x?sig=[redacted]']) {
+    assert.equal(secretIn(plain), undefined, plain);
+  }
+});
+
+test('an error is looked through to the last cause, its hidden members included', () => {
+  const hidden = Object.defineProperty(new Error('plain'), 'request', { value: { headers: [CANARY.key] }, enumerable: false });
+  const deep = new Error('outer', { cause: new AggregateError([new Error(`inner ${CANARY.content}`)], 'all') });
+  for (const error of [hidden, deep, Object.assign(new Error('x'), { url: `https://a/?sig=${CANARY.signature}` })]) {
+    assert.throws(() => assertSilent(allOf(error), 'it'), /is in it/);
+  }
+  assertSilent(allOf(new Error('plain', { cause: new Error('plain') })), 'it');
+});
