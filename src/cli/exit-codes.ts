@@ -21,9 +21,11 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'done, or shut down as asked',
   failure: 'something failed that should not have: the log says what',
   usage: 'wrong arguments, or a configuration with problems',
-  unreachable: 'Kafka or the service could not be reached at the start; tools, batch, import, decision: at any time',
-  refused: 'refused: topics, journal or permissions are not as they must be',
-  missing: 'audit, explain: a source record has no terminal record, and is not on its way',
+  unreachable:
+    'Kafka, the service or the schema registry could not be reached at the start; tools, schemas, batch, import, decision: at any time',
+  refused: 'refused: topics, journal, schemas or permissions are not as they must be',
+  missing:
+    'audit, explain: a source record has no terminal record, and is not on its way; schemas check: a schema is not registered yet',
   double: 'audit, explain: a terminal record too many',
   unknown: 'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
   failed: 'batch, import, decision: the service ended it as ERROR, CANCELLED or FAILED',

@@ -12,6 +12,7 @@ import { importCommand } from './commands/import.ts';
 import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
+import { schemasCommand } from './commands/schemas.ts';
 import { EXIT, exitCodeTable } from './exit-codes.ts';
 import { writing } from './files/output-problem.ts';
 import { type Io, type Outlet, PROGRAM } from './io.ts';
@@ -113,6 +114,7 @@ ${exitCodeTable()}`,
     explainCommand,
     auditCommand,
     deadLettersCommand,
+    schemasCommand,
     batchCommand,
     importCommand,
     decisionCommand,

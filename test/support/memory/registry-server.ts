@@ -1,0 +1,74 @@
+/** The registry in memory behind HTTP, as far as the connector asks: for tests of what is configured by an address. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { RegistryRefused, RegistryUnavailable } from '../../../src/registry/index.ts';
+import type { NewSchema, SubjectVersion } from '../../../src/registry/schema.ts';
+import type { MemoryRegistry } from './schema-registry.ts';
+
+/** @returns its address, and what ends it */
+export async function serveRegistry(registry: MemoryRegistry): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    void answer(registry, request).then(({ status, body }) => {
+      response.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' }).end(JSON.stringify(body));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function answer(registry: MemoryRegistry, request: IncomingMessage): Promise<Answer> {
+  try {
+    const body = request.method === 'GET' ? undefined : newSchema((await json(request)) as Sent);
+    return (await route(registry, `${request.method} ${request.url?.replace(/\?.*/, '')}`, body)) ?? unknown;
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return { status: Number(error.code) || 503, body: {} };
+    if (!(error instanceof RegistryRefused)) throw error;
+    return { status: error.status, body: { error_code: error.errorCode, message: error.message } };
+  }
+}
+
+const unknown: Answer = { status: 404, body: { error_code: 40_401, message: 'not found' } };
+
+async function route(registry: MemoryRegistry, path: string, schema: NewSchema | undefined): Promise<Answer | undefined> {
+  const { signal } = new AbortController();
+  const [, asked, subject, version, latest] =
+    /^(GET|POST) (?:\/compatibility)?\/subjects\/([^/]+)(\/versions)?(\/latest)?$/.exec(path) ?? [];
+  const name = decodeURIComponent(subject ?? '');
+  if (subject === undefined) return undefined;
+  if (asked === 'GET') return latest === undefined ? undefined : found(await registry.version(name, 'latest', signal));
+  if (schema === undefined) return undefined;
+  if (path.includes('/compatibility/')) {
+    const { compatible, messages } = await registry.compatibility(name, schema, signal);
+    return { status: 200, body: { is_compatible: compatible, messages } };
+  }
+  if (version === undefined) return found(await registry.lookup(name, schema, signal));
+  return { status: 200, body: { id: await registry.register(name, schema, signal) } };
+}
+
+const found = (one: SubjectVersion | undefined): Answer | undefined =>
+  one && {
+    status: 200,
+    body: { subject: one.subject, version: one.version, id: one.id, schema: one.text, schemaType: one.type },
+  };
+
+interface Sent {
+  readonly schema: string;
+  readonly schemaType?: NewSchema['type'];
+}
+
+const newSchema = ({ schema, schemaType = 'AVRO' }: Sent): NewSchema => ({ type: schemaType, text: schema });

@@ -1,0 +1,134 @@
+/** `schemas check` and `schemas register`: what they say, and how they end. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, beforeEach, describe, it } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { runCli } from '../../../src/cli/program.ts';
+import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { serveRegistry } from '../../support/memory/registry-server.ts';
+import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const directory = temporaryDirectory();
+const FILE = path.join(directory, 'connector.yaml');
+const SIGNAL = new AbortController().signal;
+let registry = new MemoryRegistry();
+const server = await serveRegistry(
+  new Proxy({} as MemoryRegistry, {
+    get: (_target, name: keyof MemoryRegistry) => {
+      const member = registry[name];
+      return typeof member === 'function' ? member.bind(registry) : member;
+    },
+  }),
+);
+after(() => server.close());
+beforeEach(() => {
+  registry = new MemoryRegistry();
+});
+
+async function schemas(args: string, pipelines = PIPELINES, urls = server.url) {
+  const text = `
+kafka: {brokers: "127.0.0.1:1"}
+service: {baseUrl: "https://review.example", apiKey: {env: NOT_SET}}
+schemaRegistry: {urls: "${urls}"}
+pipelines: [${pipelines}]
+`;
+  await writeFile(FILE, text);
+  const said = { out: '', err: '' };
+  const code = await runCli(['schemas', ...args.split(' '), '--config', FILE], {
+    env: {},
+    out: (line) => {
+      said.out += line;
+    },
+    err: (line) => {
+      said.err += line;
+    },
+  });
+  return { code, ...said };
+}
+
+const PIPELINES = `
+  {name: posts, source: {topic: posts}, output: {format: avro}},
+  {name: users, kind: import, source: {topic: users}, output: {format: protobuf, subject: record-name}},
+  {name: ids, kind: lookup, source: {topic: ids}, output: {format: json-schema, subject: {name: looked up}}},
+  {name: plain, source: {topic: plain}}`;
+
+describe('schemas register', () => {
+  it('registers each schema under its subject, and says version and id; again it changes nothing', async () => {
+    const first = await schemas('register --json');
+    assert.deepEqual([first.code, first.err], [EXIT.ok, '']);
+    const told = JSON.parse(first.out).schemas as Record<string, unknown>[];
+    assert.deepEqual(
+      told.map(({ pipeline, subject, file, state, registeredNow, version, id, latest }) => [
+        ...[pipeline, subject, file, state, registeredNow, version, id, latest],
+      ]),
+      [
+        ['posts', 'posts.decisions-value', 'contracts/avro/decision.avsc', 'registered', true, 1, 1, 1],
+        ['users', 'content_review.v1.Receipt', 'contracts/protobuf/receipt.proto', 'registered', true, 1, 2, 1],
+        ['ids', 'looked up', 'contracts/looked-up-decision.schema.json', 'registered', true, 1, 3, 1],
+      ],
+    );
+    const again = await schemas('register');
+    assert.equal(again.code, EXIT.ok);
+    assert.match(again.out, /^posts +posts\.decisions-value +contracts\/avro\/decision\.avsc +1 +1 +1 +registered$/m);
+    assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
+    assert.equal((await schemas('check')).code, EXIT.ok);
+  });
+
+  it('registers only what its subject takes, and shows the reasons of the registry', async () => {
+    await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
+    registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /type'] });
+    const { code, out } = await schemas('register');
+    assert.equal(code, EXIT.refused);
+    assert.match(out, /posts .*INCOMPATIBLE/);
+    assert.match(
+      out,
+      /version 1 of posts\.decisions-value and this schema do not go together[\s\S]*TYPE_MISMATCH at \/type[\s\S]*another subject/,
+    );
+    assert.match(out, /users .*registered now/);
+    assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
+  });
+
+  it('says what to do when the registry is read only, refuses the credentials, or is not there', async () => {
+    registry.readOnly = true;
+    const readOnly = await schemas('register --pipeline posts');
+    assert.deepEqual([readOnly.code, readOnly.out], [EXIT.refused, '']);
+    assert.match(readOnly.err, /pipeline posts, subject posts\.decisions-value: .*READONLY; set it to READWRITE/);
+
+    registry.failure = new RegistryUnavailable('401', '');
+    const refused = await schemas('register');
+    assert.equal(refused.code, EXIT.refused);
+    assert.match(refused.err, /credentials that may read and write the subject/);
+
+    const gone = await schemas('register', PIPELINES, 'http://127.0.0.1:1');
+    assert.equal(gone.code, EXIT.unreachable);
+    assert.match(gone.err, /no connection to the registry \(ECONNREFUSED\)/);
+  });
+});
+
+describe('schemas check', () => {
+  it('ends with 5 while a schema is missing that would be taken, and changes nothing', async () => {
+    await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
+    const { code, out } = await schemas('check');
+    assert.equal(code, EXIT.missing);
+    assert.match(out, /posts .* - +1 +- +not registered: compatible/);
+    assert.match(out, /users .*not registered: the first of its subject/);
+    assert.match(out, /run schemas register before the connector starts/);
+    assert.ok(!registry.calls.slice(1).some((call) => call.startsWith('register')));
+  });
+
+  it('looks at one pipeline when told to, and knows which there are', async () => {
+    assert.equal(JSON.parse((await schemas('check --json --pipeline users')).out).schemas.length, 1);
+    const wrong = await schemas('check --pipeline user');
+    assert.equal(wrong.code, EXIT.usage);
+    assert.match(wrong.err, /did you mean users\?/);
+  });
+
+  it('has nothing to do without a format that has a schema, and asks nobody', async () => {
+    const { code, out } = await schemas('check', '{name: plain, source: {topic: plain}}');
+    assert.equal(code, EXIT.ok);
+    assert.match(out, /nothing to register/);
+    assert.deepEqual(registry.calls, []);
+  });
+});
