@@ -33,7 +33,7 @@ const USUAL_LOAD = 55;
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['test/nemeses/one-broker', 50],
-  ['test/nemeses/', 70],
+  ['test/nemeses/', 90],
   ['test/chaos/kill', 90],
   ['test/chaos/crash-points', 90],
 ];

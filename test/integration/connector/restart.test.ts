@@ -40,7 +40,7 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
     })),
   );
   const first = await stack.startReplica();
-  await eventually('1,000 jobs are live', () => liveJobs(first) === JOBS, { deadlineMs: 90_000, everyMs: 100 });
+  await eventually('1,000 jobs are live', () => liveJobs(first) === JOBS, { deadlineMs: 180_000, everyMs: 100 });
   first.process.kill('SIGKILL');
   await first.process.exited;
   assert.equal(liveJobKeys(await kafka.readAll(stack.topics.journal)).length, JOBS * 2);
