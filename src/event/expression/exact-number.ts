@@ -1,5 +1,5 @@
 /** Numbers that a double cannot hold, as core/exact-json keeps them: their text, compared without rounding. */
-import { isKeptNumber } from '../../core/exact-json.ts';
+import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from '../../core/exact-json.ts';
 
 /** The text of a kept number. */
 export function digitsOf(kept: object): string {
@@ -29,6 +29,15 @@ export function settled(value: unknown): unknown {
     return [name, now];
   });
   return changed ? Object.fromEntries(members) : value;
+}
+
+/** Whether a JSON text has numbers that a double cannot hold. */
+export function losesDigits(text: string): boolean {
+  return mayLoseDigits(text) && hasKept(settled(parseKeepingDigits(text)));
+}
+
+function hasKept(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (isKeptNumber(value) || Object.values(value).some(hasKept));
 }
 
 /** Whether a double is this number, and prints as it. A negative zero prints as another. */

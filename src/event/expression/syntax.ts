@@ -1,8 +1,8 @@
 /** Reading expressions: what is wrong with one, and where, is known before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
-import { mayLoseDigits } from '../../core/exact-json.ts';
 import { nearest } from '../../core/nearest.ts';
 import { evaluator, type Node } from './evaluator.ts';
+import { losesDigits } from './exact-number.ts';
 
 /** Characters. */
 const MAX_LENGTH = 4096;
@@ -31,7 +31,7 @@ function problemOfText(text: string): string | undefined {
     if (!ended) return `${at}: ${kind} begins here and has no end`;
     if (token === '\\')
       return `${at}: a name with a dot, or anything but a-z A-Z 0-9 _, is put in quotes: "a.b".c instead of a\\.b.c`;
-    if (kind === 'a literal' && mayLoseDigits(`[${token.slice(1, -1)}]`)) {
+    if (kind === 'a literal' && isLossy(token.slice(1, -1))) {
       return `${at}: a number has more digits than the expression can hold; compare texts: to_string(x) == '123'`;
     }
     if (kind === 'a name with dashes') {
@@ -44,6 +44,15 @@ function problemOfText(text: string): string | undefined {
     }
   }
   return undefined;
+}
+
+/** Text that is no JSON is a mistake that the library tells. */
+function isLossy(literal: string): boolean {
+  try {
+    return losesDigits(`[${literal}]`);
+  } catch {
+    return false;
+  }
 }
 
 interface Lexeme {
