@@ -33,8 +33,12 @@ export async function startDockerBroker(version: string, options: KafkaOptions):
   if (options.brokers === 3) {
     throw new Error('three brokers need Java 17 or later and Maven: with Docker there is only one (dev/kafka/docker-broker.ts)');
   }
+  if (options.listeners !== undefined || options.scramUsers !== undefined)
+    throw new Error(
+      'further listeners need Java 17 or later and Maven: with Docker there is only the plain one (dev/kafka/docker-broker.ts)',
+    );
   const [free, controllerPort] = (await freePorts(2)) as [number, number];
-  const node = { id: 1, port: options.port ?? free, controllerPort };
+  const node = { id: 1, port: options.port ?? free, controllerPort, more: [] };
   const properties = serverProperties(
     node,
     [node],

@@ -59,8 +59,8 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
   }
 }
 
-async function chooseNodes(count: number, { port: firstPort, proxyPorts }: KafkaOptions): Promise<Node[]> {
-  const ports = await freePorts(count * 3);
+async function chooseNodes(count: number, { port: firstPort, proxyPorts, listeners = [] }: KafkaOptions): Promise<Node[]> {
+  const ports = await freePorts(count * (3 + listeners.length));
   if (firstPort !== undefined) {
     for (let index = 0; index < count; index++) {
       if (!(await isFree(firstPort + index))) throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
@@ -73,6 +73,7 @@ async function chooseNodes(count: number, { port: firstPort, proxyPorts }: Kafka
       id: index + 1,
       port: ports[index] as number,
       controllerPort: ports[count + index] as number,
+      more: listeners.map((options, at) => ({ options, port: ports[(3 + at) * count + index] as number })),
       ...(advertised === undefined ? {} : { proxied: { port: ports[2 * count + index] as number, advertised } }),
     };
   });
@@ -81,6 +82,7 @@ async function chooseNodes(count: number, { port: firstPort, proxyPorts }: Kafka
 class JavaCluster implements LocalKafka {
   readonly brokers: string[];
   readonly behind: readonly number[];
+  readonly listeners: ReadonlyMap<string, readonly string[]>;
   readonly dataDir: string;
   readonly description: string;
   readonly #kafka: JavaKafka;
@@ -96,6 +98,9 @@ class JavaCluster implements LocalKafka {
     this.#directory = directory;
     this.dataDir = directory.path;
     this.brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    this.listeners = new Map(
+      (options.listeners ?? []).map(({ name }, at) => [name, nodes.map(({ more }) => `127.0.0.1:${more[at]?.port}`)]),
+    );
     this.behind = nodes.flatMap(({ proxied }) => proxied?.port ?? []);
     this.description = `Apache Kafka on Java (${nodes.length} ${nodes.length === 1 ? 'broker' : 'brokers'})`;
     this.#brokers = nodes.map((node) => {
@@ -177,7 +182,12 @@ class JavaCluster implements LocalKafka {
     const nodes = this.#brokers.map((broker) => broker.node);
     const places = { bindHost: '127.0.0.1', dataDir: path.join(directory, 'data') };
     await writeFile(configFile, propertiesFile(serverProperties(node, nodes, places, this.#options.properties)));
-    await this.#tool('kafka.tools.StorageTool', ['format', '--cluster-id', this.#clusterId, '--config', configFile], signal);
+    const users = (this.#options.scramUsers ?? []).flatMap(({ mechanism, name, password }) => [
+      '--add-scram',
+      `${mechanism}=[name=${name},password=${password}]`,
+    ]);
+    const format = ['format', '--cluster-id', this.#clusterId, '--config', configFile, ...users];
+    await this.#tool('kafka.tools.StorageTool', format, signal);
   }
 
   async #launch(broker: Broker): Promise<void> {

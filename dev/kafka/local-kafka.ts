@@ -1,5 +1,21 @@
 /** What `startKafka` gives, whichever way the cluster runs. */
 
+/** One more way in, besides the plain one. Only where brokers run as Java processes. */
+export interface ListenerOptions {
+  /** Capitals, as in Kafka's `listeners`. */
+  readonly name: string;
+  readonly protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT';
+  /** Settings of this listener, without the prefix `listener.name.<name>.`. */
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** A user for SCRAM, made as the data directories are. */
+export interface ScramUser {
+  readonly mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+  readonly name: string;
+  readonly password: string;
+}
+
 export interface KafkaOptions {
   /** Brokers, each also a controller; three replicate everything with min.insync.replicas=2. Default 1. */
   readonly brokers?: 1 | 3;
@@ -12,6 +28,8 @@ export interface KafkaOptions {
   readonly proxyPorts?: readonly number[];
   /** Broker settings by Kafka's names, over those of server-properties.ts. */
   readonly properties?: Readonly<Record<string, string>>;
+  readonly listeners?: readonly ListenerOptions[];
+  readonly scramUsers?: readonly ScramUser[];
   /** Told what is being done, one short sentence at a time. */
   readonly onProgress?: (message: string) => void;
   /** Ends the start: what was begun is ended and removed, then the start rejects with the signal's reason. No effect afterwards. */
@@ -23,6 +41,8 @@ export interface LocalKafka {
   readonly brokers: string[];
   /** With `proxyPorts`: port of each broker's second listener, where a proxy sends what it takes. Else empty. */
   readonly behind?: readonly number[];
+  /** With `listeners`: `host:port` of every broker, by the listener's name. */
+  readonly listeners?: ReadonlyMap<string, readonly string[]>;
   /** How it runs, in words: for messages. */
   readonly description: string;
   /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */

@@ -1,4 +1,5 @@
 /** Broker settings: a small, fast cluster that still keeps the promises of a large one. */
+import type { ListenerOptions } from './local-kafka.ts';
 
 export interface Node {
   /** From 1. */
@@ -7,6 +8,13 @@ export interface Node {
   readonly controllerPort: number;
   /** A second listener, and the port that its clients are told instead. */
   readonly proxied?: { readonly port: number; readonly advertised: number };
+  readonly more: readonly NodeListener[];
+}
+
+/** Further listeners, and the port of each. */
+export interface NodeListener {
+  readonly options: ListenerOptions;
+  readonly port: number;
 }
 
 /** Internal topics have this many partitions: the default of 50 costs files and start time, and proves nothing more. */
@@ -20,14 +28,16 @@ export function serverProperties(
 ): Record<string, string> {
   const replication = String(cluster.length);
   const inSync = cluster.length === 1 ? '1' : '2';
+  const more = node.more.map(({ options: { name }, port }) => `,${name}://127.0.0.1:${port}`).join('');
+  const protocols = node.more.map(({ options: { name, protocol } }) => `,${name}:${protocol}`).join('');
   const proxied = (port: number | undefined) => (port === undefined ? '' : `,PROXIED://127.0.0.1:${port}`);
   return {
     'process.roles': 'broker,controller',
     'node.id': String(node.id),
     'controller.quorum.voters': cluster.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
-    listeners: `PLAINTEXT://${places.bindHost}:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}${proxied(node.proxied?.port)}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}${proxied(node.proxied?.advertised)}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT',
+    listeners: `PLAINTEXT://${places.bindHost}:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}${proxied(node.proxied?.port)}${more}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}${proxied(node.proxied?.advertised)}${more}`,
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT${protocols}`,
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': places.dataDir,
@@ -51,6 +61,11 @@ export function serverProperties(
     'broker.session.timeout.ms': '3000',
     // A controller that is frozen, not dead, keeps its connections: brokers would ask it for 30 s before they ask the next.
     'controller.socket.timeout.ms': '2000',
+    ...Object.fromEntries(
+      node.more.flatMap(({ options: { name, properties } }) =>
+        Object.entries(properties).map(([key, value]) => [`listener.name.${name.toLowerCase()}.${key}`, value]),
+      ),
+    ),
     ...extra,
   };
 }

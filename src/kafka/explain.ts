@@ -2,7 +2,7 @@
 
 import { type Asked, missingRight } from './missing-right.ts';
 import { securityErrorOf } from './security/security-error.ts';
-import { tlsRemedy } from './security/tls-failure.ts';
+import { CLOSED_IN_HANDSHAKE, tlsRemedy } from './security/tls-failure.ts';
 
 /** The protocol error inside an error and its causes (`MESSAGE_TOO_LARGE`, …), if there is one. */
 export function protocolErrorOf(error: unknown): string | undefined {
@@ -52,17 +52,18 @@ export function explain(error: unknown, asked: Asked = {}): string {
 
 /** What kafkajs says of a TLS handshake that failed, with the option to change. */
 function handshakeFailure(error: unknown): string | undefined {
-  for (const one of causesOf(error)) {
-    const { code, message, broker = 'the broker' } = one as Error & { code?: unknown; broker?: string };
+  const causes = [...causesOf(error)] as (Error & { readonly code?: unknown; readonly broker?: unknown })[];
+  const broker = causes.find((one) => typeof one.broker === 'string')?.broker ?? 'the broker';
+  for (const { code, message } of causes) {
     const remedy = tlsRemedy({ code, message }, { ca: 'kafka.tls.ca', name: 'kafka.tls.serverName' });
     if (remedy !== undefined) return `TLS with ${broker} failed (${String(code ?? message)}): ${remedy}`;
   }
   return undefined;
 }
 
-/** Whether certificates or the lack of TLS keep this client out: asking again will not help. */
+/** Whether certificates or the lack of TLS keep this client out: asking again will not help. A broker that goes away in a handshake may be back. */
 export function isHandshakeFailure(error: unknown): boolean {
-  return handshakeFailure(error) !== undefined;
+  return handshakeFailure(error) !== undefined && ![...causesOf(error)].some(({ message }) => CLOSED_IN_HANDSHAKE.test(message));
 }
 
 function offeredMechanisms(error: unknown): string | undefined {

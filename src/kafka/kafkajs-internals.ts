@@ -76,6 +76,11 @@ export interface Connection {
   send(request: object): Promise<unknown>;
 }
 
+export interface BrokerPool {
+  /** null when no broker answered. */
+  withBroker(ask: (broker: object) => Promise<unknown>): Promise<unknown>;
+}
+
 export interface Metadata {
   readonly topicMetadata: readonly { readonly topic: string }[];
 }

@@ -1,5 +1,5 @@
-/** Mends 11 to 16 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
-import { type Connection, internal, type Metadata } from './kafkajs-internals.ts';
+/** Mends 11 to 15 and 17 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
+import { type BrokerPool, type Connection, internal, type Metadata } from './kafkajs-internals.ts';
 
 /** What a socket that was closed before it was open ends with. */
 const GIVEN_UP = 'given up before it was open';
@@ -23,6 +23,7 @@ export function mendConnections(): void {
   giveUpWhatIsClosed(prototype);
   logInAgainInTime(prototype);
   keepKnownTopics();
+  tellRefusals();
 }
 
 /**
@@ -46,7 +47,8 @@ function leaveSilentConnections(prototype: Connection): void {
 /**
  * Mend 12: a connection that is closing still takes requests (src/network/connectionStatus.js counts it as connected). One that
  * came in the moment between the last answer and the close lost its clock with the connection, was never answered, and hung for
- * ever, and with it a join; so did one that a quota held back. Now they are given up, and the retry connects anew.
+ * ever, and with it a join; so did one that a quota held back. Now they are given up, and the retry connects anew. Also every
+ * close of a socket that never opened, or is gone, added a listener to it: Node warned of a leak after ten.
  */
 function giveUpWhatIsClosed(prototype: Connection): void {
   const { KafkaJSConnectionClosedError } = internal<{ KafkaJSConnectionClosedError: new (message: string, at: object) => Error }>(
@@ -55,8 +57,9 @@ function giveUpWhatIsClosed(prototype: Connection): void {
   const { disconnect } = prototype;
   prototype.disconnect = async function (this: Connection): Promise<unknown> {
     const { requestQueue, host, port, socket } = this;
-    // To end a socket that is not open yet waits for it to open, and adds a listener each time.
+    // `end` waits for a socket to open, and `unref` of one that is not open adds a listener for that, each time.
     if (socket?.connecting) socket.destroy(new Error(GIVEN_UP));
+    if (socket?.destroyed) socket.unref = () => socket;
     const closed = await disconnect.call(this);
     if (requestQueue.inflight.size > 0 || requestQueue.pending.length > 0)
       requestQueue.rejectAll(new KafkaJSConnectionClosedError('Closed connection', { host, port }));
@@ -106,6 +109,28 @@ function keepKnownTopics(): void {
       known.set(this, newer && { ...newer, topicMetadata: [...newer.topicMetadata, ...kept] });
     },
   });
+}
+
+/**
+ * Mend 17: a question that any broker may answer went to each of them, and what they said was lost (src/cluster/brokerPool.js
+ * withBroker): a missing right on a group came as "Failed to find group coordinator". A refusal is told now.
+ */
+function tellRefusals(): void {
+  const { prototype } = internal<{ prototype: BrokerPool }>('cluster/brokerPool.js');
+  const { withBroker } = prototype;
+  prototype.withBroker = async function (this: BrokerPool, ask): Promise<unknown> {
+    let refusal: unknown;
+    const answer = await withBroker.call(this, async (broker) => {
+      try {
+        return await ask(broker);
+      } catch (error) {
+        if (/_AUTHORIZATION_FAILED$/.test(String((error as { type?: unknown }).type))) refusal = error;
+        throw error;
+      }
+    });
+    if (answer === null && refusal !== undefined) throw refusal;
+    return answer;
+  };
 }
 
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */

@@ -48,7 +48,7 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
           else if (options.mechanism === 'plain') await sayPassword(options, saslAuthenticate);
           else await proveHavingPassword(options, { ...args, saslAuthenticate });
         } catch (error) {
-          throw loginFailure(options, `${args.host}:${args.port}`, cause ?? error);
+          throw loginFailure(options, `${args.host}:${args.port}`, error instanceof RefusedToken ? error : (cause ?? error));
         }
       },
     }),

@@ -42,10 +42,13 @@ export function tlsRemedy(error: unknown, { ca, name }: Names): string | undefin
     return 'it speaks no version of TLS that is allowed here: check kafka.tls.minVersion';
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version number|packet length too long/i.test(what + message))
     return 'it does not speak TLS on this port: set kafka.tls.enabled to false, or take the port of its TLS listener';
-  if (/before secure TLS connection was established/.test(message))
+  if (CLOSED_IN_HANDSHAKE.test(message))
     return 'it closed the connection in the TLS handshake: if this port does not speak TLS, set kafka.tls.enabled to false or take the port of its TLS listener; if it asks for a certificate, set kafka.tls.certificate and kafka.tls.key';
   return undefined;
 }
+
+/** Node's message for it; the code is that of any connection that was cut. */
+export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
 const CLIENT_CERTIFICATE = {
   missing: 'it asks for a certificate (mTLS): set kafka.tls.certificate and kafka.tls.key',

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Secret } from '../../../src/config/secret.ts';
+import {
+  connectKafka,
+  type KafkaConnection,
+  questionFailure,
+  type SaslOptions,
+  Security,
+  type TlsOptions,
+} from '../../../src/kafka/index.ts';
+import { recordingLogger } from '../../conformance/recording-logger.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
+import { PASSWORD, type SecuredKafka, SESSION_MS } from './secured-kafka.ts';
+import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
+
+type PasswordMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512';
+
+export function securityLoginSuite(secured: SecuredKafka): void {
+  const { ca, caFile, sasl: port, mtls, plain, onlyScram, file } = secured;
+  const logger = recordingLogger();
+  const open: KafkaConnection[] = [];
+  after(() => Promise.all(open.map((connection) => connection.close())));
+
+  const TLS: TlsOptions = { ca: [caFile], minVersion: 'TLSv1.2', insecureSkipVerification: false };
+  const login = (mechanism: PasswordMechanism, password: () => Promise<string> = async () => PASSWORD): SaslOptions => ({
+    mechanism,
+    username: 'nobody',
+    password,
+  });
+  function connect(broker: string, tls?: TlsOptions, sasl?: SaslOptions): KafkaConnection {
+    const security = new Security({ tls, sasl }, logger, () => undefined);
+    const connection = connectKafka({ brokers: [broker], clientId: 'login-test', security, connectionTimeoutMs: 3_000 }, logger);
+    open.push(connection);
+    return connection;
+  }
+  const brokers = (connection: KafkaConnection): Promise<number> => connection.admin.brokerCount();
+  async function refused(connection: KafkaConnection, message: RegExp): Promise<void> {
+    const error = await brokers(connection).then(
+      () => assert.fail(`connected, and not: ${message}`),
+      (reason: Error) => reason,
+    );
+    assert.match(error.message, message);
+    assert.doesNotMatch(error.message, new RegExp(PASSWORD));
+    await connection.close();
+  }
+
+  describe('a protected connection', { concurrency: true }, () => {
+    for (const mechanism of ['plain', 'scram-sha-256', 'scram-sha-512'] as const)
+      it(`logs in with ${mechanism}`, async () => assert.equal(await brokers(connect(port, TLS, login(mechanism))), 1));
+
+    it('is known by its certificate', async () => {
+      const own = ca.issue({ name: 'connector' });
+      const tls = {
+        ...TLS,
+        certificate: file('client.pem', own.certificate),
+        key: file('client.key', own.encryptedKey('passphrase-1')),
+        keyPassphrase: async () => 'passphrase-1',
+      };
+      assert.equal(await brokers(connect(mtls, tls)), 1);
+      assert.ok(!logger.lines.some(({ message }) => message.includes('earlier ones stay')));
+    });
+
+    it('is known by a token of the token endpoint', async () => {
+      const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', 60_000), 60_000));
+      try {
+        const connection = connect(port, TLS, oauth(server.url));
+        assert.equal(await brokers(connection), 1);
+        assert.equal(server.requests[0]?.form.get('grant_type'), 'client_credentials');
+        assert.equal(server.requests[0]?.login, 'connector:client-secret-1');
+        await connection.close();
+      } finally {
+        await server.close();
+      }
+    });
+
+    it('may expect another name than the host', async () => {
+      const other = { ...TLS, serverName: 'broker.internal' };
+      assert.equal(await brokers(connect(port, other, login('plain'))), 1);
+    });
+
+    it('says that a password is wrong, and whose', async () => {
+      for (const mechanism of ['plain', 'scram-sha-512'] as const) {
+        const connection = connect(
+          port,
+          TLS,
+          login(mechanism, async () => 'wrong'),
+        );
+        await refused(connection, new RegExp(`refuses the login of nobody with ${mechanism}: check kafka.sasl.username and`));
+      }
+    });
+
+    it('says which mechanisms there are', () =>
+      refused(
+        connect(onlyScram, TLS, login('plain')),
+        /UNSUPPORTED_SASL_MECHANISM.*offers SCRAM-SHA-256; choose another kafka\.sasl\.mechanism/,
+      ));
+
+    it('says that a port wants no login', () =>
+      refused(
+        connect(plain, undefined, login('scram-sha-256')),
+        /ILLEGAL_SASL_STATE.*wants no login: set kafka\.sasl\.mechanism to none/,
+      ));
+
+    it('says that a port may want a login', () =>
+      refused(connect(port, TLS), /Closed connection.*a login \(kafka\.sasl\.mechanism\)/));
+
+    it('says that a port wants TLS', () => refused(connect(port, undefined, login('scram-sha-256')), /kafka\.tls\.enabled/));
+
+    it('says that a port does not speak TLS', () =>
+      refused(connect(plain, TLS), /TLS with .* failed .*kafka\.tls\.enabled to false/));
+
+    it('says that an authority is not trusted', async () => {
+      const tls = { ...TLS, ca: [file('other-ca.pem', certificateAuthority('Other CA').certificate)] };
+      await refused(
+        connect(port, tls, login('plain')),
+        /TLS with 127\.0\.0\.1:\d+ failed \(.*\): .*put that authority into kafka\.tls\.ca/,
+      );
+    });
+
+    it('says that the certificate is for another name', () =>
+      refused(connect(port.replace('127.0.0.1', 'localhost'), TLS, login('plain')), /for another name.*kafka\.tls\.serverName/));
+
+    it('says that a certificate is asked for', () => refused(connect(mtls, TLS), /kafka\.tls\.certificate and kafka\.tls\.key/));
+
+    it('says that its certificate is not accepted', async () => {
+      const strange = certificateAuthority('Other CA').issue({ name: 'connector' });
+      const tls = { ...TLS, certificate: file('strange.pem', strange.certificate), key: file('strange.key', strange.key) };
+      await refused(
+        connect(mtls, tls),
+        /check kafka\.tls\.certificate and kafka\.tls\.key|kafka\.tls\.certificate and kafka\.tls\.key/,
+      );
+    });
+
+    it('says that brokers do not take the token, and asks for another one', async () => {
+      let expired = true;
+      const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600));
+      try {
+        const connection = connect(port, TLS, oauth(server.url));
+        const error = await brokers(connection).catch((reason: Error) => reason);
+        assert.ok(error instanceof Error);
+        assert.match(error.message, /does not take the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/);
+        assert.equal(questionFailure(error), 'refused');
+        expired = false;
+        assert.equal(await brokers(connection), 1);
+        await connection.close();
+      } finally {
+        await server.close();
+      }
+    });
+
+    it('uses the password that its file has by then, for new connections', async () => {
+      const path = file('password', PASSWORD);
+      const secret = Secret.file(path);
+      const connection = connect(
+        port,
+        TLS,
+        login('scram-sha-256', () => secret.current()),
+      );
+      assert.equal(await brokers(connection), 1);
+      writeFileSync(path, 'not the one any more');
+      assert.equal(await brokers(connection), 1, 'an open connection stays');
+      const scan = connection.scan();
+      await assert.rejects(
+        connection
+          .sourceReader({ topic: 'none' })
+          .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal),
+        /refuses the login of nobody/,
+      );
+      writeFileSync(path, PASSWORD);
+      // Rights are the next matter: the login went well.
+      await assert.rejects(
+        connection
+          .sourceReader({ topic: 'none' })
+          .read({ partition: 0, from: 0, to: 0 }, () => undefined, new AbortController().signal),
+        /TOPIC_AUTHORIZATION_FAILED/,
+      );
+      await scan.close();
+      await connection.close();
+    });
+
+    it('uses the certificate that its files have by then, and the last good one while they do not fit', async () => {
+      const first = ca.issue({ name: 'first' });
+      const second = ca.issue({ name: 'second', until: new Date(Date.now() + 5 * 86_400_000) });
+      const certificate = file('rotated.pem', first.certificate);
+      const key = file('rotated.key', first.key);
+      const expiries: number[] = [];
+      const lines = recordingLogger();
+      const security = new Security({ tls: { ...TLS, certificate, key } }, lines, (owner, atMs) => {
+        if (owner === 'client') expiries.push(atMs);
+      });
+      const connection = connectKafka({ brokers: [mtls], clientId: 'rotation', security }, lines);
+      assert.equal(await brokers(connection), 1);
+      assert.equal(security.principal, 'User:CN=first');
+      writeFileSync(certificate, second.certificate);
+      const reader = connectKafka({ brokers: [mtls], clientId: 'rotation', security }, lines);
+      assert.equal(await brokers(reader), 1, 'a certificate without its key is not used yet');
+      assert.equal(security.principal, 'User:CN=first');
+      assert.equal(lines.lines.filter(({ message }) => message.includes('the earlier ones stay in use')).length, 1);
+      writeFileSync(key, second.key);
+      const later = connectKafka({ brokers: [mtls], clientId: 'rotation', security }, lines);
+      assert.equal(await brokers(later), 1);
+      assert.equal(security.principal, 'User:CN=second');
+      assert.equal(expiries.length, 2);
+      assert.ok(lines.lines.some(({ message }) => /kafka\.tls\.certificate\) expires in 5 days: replace it/.test(message)));
+      await Promise.all([connection, reader, later].map((one) => one.close()));
+    });
+
+    it('logs in again before its session ends, with the password of that moment', async () => {
+      let logins = 0;
+      const password = async () => {
+        logins++;
+        return PASSWORD;
+      };
+      const connection = connect(port, TLS, login('scram-sha-512', password));
+      await usedFor(connection, SESSION_MS + 500);
+      assert.equal(logins, 2);
+      await connection.close();
+    });
+
+    it('logs in again with a new token before the old one ends', async () => {
+      const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', SESSION_MS), SESSION_MS));
+      try {
+        const connection = connect(port, TLS, oauth(server.url));
+        await usedFor(connection, SESSION_MS + 500);
+        assert.equal(server.requests.length, 2);
+        await connection.close();
+      } finally {
+        await server.close();
+      }
+    });
+  });
+
+  /** A connection that was cut for its session would fail a question. */
+  async function usedFor(connection: KafkaConnection, ms: number): Promise<void> {
+    assert.equal(await brokers(connection), 1);
+    const untilMs = performance.now() + ms;
+    while (performance.now() < untilMs) {
+      assert.equal(await brokers(connection), 1);
+      await sleep(100);
+    }
+  }
+
+  function oauth(endpoint: string): SaslOptions {
+    const clientSecret = async () => 'client-secret-1';
+    return {
+      mechanism: 'oauthbearer',
+      extensions: { logicalCluster: 'lkc-1' },
+      token: { endpoint, clientId: 'connector', clientSecret, parameters: {}, ca: [], timeoutMs: 5_000 },
+    };
+  }
+}

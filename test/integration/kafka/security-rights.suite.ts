@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { TransactionError } from '../../../src/core/ports/kafka.ts';
+import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Stack, startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { toolJson } from '../tools/tool.ts';
+import { documentedRights, grant, type Right, revoke } from './documented-rights.ts';
+import { PASSWORD, type SecuredKafka } from './secured-kafka.ts';
+
+const quiet = createLogger({ level: 'silent' });
+const bytes = (text: string) => Buffer.from(text);
+
+export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka): void {
+  describe('a connector that has the documented rights and no other', () => {
+    const directory = temporaryDirectory();
+    let stack: Stack;
+    let names: Record<string, string>;
+    let rights: readonly Right[];
+
+    before(async () => {
+      const tls = { enabled: true, ca: [caFile] };
+      const user = {
+        mechanism: 'scram-sha-256',
+        username: 'connector',
+        password: { file: file('connector-password', PASSWORD) },
+      };
+      stack = await startStack(kafka, directory, {
+        partitions: 2,
+        pipeline: { batch: { maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+        config: { kafka: { brokers: [sasl], tls, sasl: user } },
+      });
+      const { source, journal, decisions, deadLetters } = stack.topics;
+      names = {
+        'content-events': source,
+        'content-events.decisions': decisions,
+        'content-events.dead-letters': deadLetters,
+        'content-events.dead-letters.replays': `${deadLetters}.replays`,
+        'content-review-posts': stack.group,
+        'content-review-posts.journal': journal,
+      };
+      rights = documentedRights('connector', names);
+      await grant(await kafka.admin(), 'connector', rights);
+      await grant(await kafka.admin(), 'auditor', documentedRights('auditor', names));
+    });
+    after(() => stack?.stop());
+
+    it('makes its journal, moves every record, waits while a right is taken away, and loses nothing', async () => {
+      const { source, decisions, deadLetters } = stack.topics;
+      const event = (n: number) => ({ partition: n % 2, value: JSON.stringify({ type: 'post', content: `text ${n}` }) });
+      await kafka.write(source, [...Array.from({ length: 19 }, (_, n) => event(n)), { partition: 0, value: 'not json' }]);
+      const replica = await stack.startReplica();
+      const published = kafka.reader(decisions);
+      let count = 0;
+      const decided = (all: number) =>
+        eventually(
+          `${all} decisions`,
+          async () => {
+            count += (await published.readToEnd()).length;
+            return count >= all;
+          },
+          { deadlineMs: 60_000 },
+        ).catch((error) => {
+          throw new Error(`${error.message}: ${count}\n${replica.lines.slice(-20).join('\n')}`);
+        });
+      await decided(19);
+      const write = rightTo('Write', decisions);
+      await revoke(await kafka.admin(), 'connector', write);
+      const from = replica.lines.length;
+      await kafka.write(source, [event(20)]);
+      const names = (line: object) => JSON.stringify(line).includes(`grant WRITE on topic ${decisions} to User:connector`);
+      await replica.logged('lost the shard; claiming it again once the group answers', { from, where: names });
+      await grant(await kafka.admin(), 'connector', [write]);
+      await decided(20);
+      assert.equal((await kafka.readAll(deadLetters)).length, 1);
+      assert.ok(
+        (await replica.metric('kafka_tls_certificate_expiry_timestamp_seconds', { certificate: 'broker' })) > Date.now() / 1_000,
+      );
+      replica.process.kill('SIGTERM');
+      assert.equal((await replica.process.exited).code, 0, replica.lines.slice(-5).join('\n'));
+    });
+
+    it('can be audited by who may only read', async () => {
+      const auditor = file(
+        'auditor-config.yaml',
+        readFileSync(stack.configFile, 'utf8').replace('username: connector', 'username: auditor'),
+      );
+      const audit = await toolJson<{ verdict?: string }>('audit', '--config', auditor);
+      assert.equal(audit.code, 0, JSON.stringify(audit));
+      assert.equal((await toolJson('journal', '--config', auditor)).code, 0);
+    });
+
+    it('ends with exit code 4 and names the right that is missing at its start', async () => {
+      const read = rightTo('Read', stack.topics.source);
+      await revoke(await kafka.admin(), 'connector', read);
+      const replica = await stack.startReplica();
+      const { code } = await replica.process.exited;
+      await grant(await kafka.admin(), 'connector', [read]);
+      assert.equal(code, 4, replica.lines.join('\n'));
+      assert.match(replica.lines.join('\n'), /refuses to run/);
+      assert.match(replica.lines.join('\n'), new RegExp(`grant READ on topic ${stack.topics.source} to User:connector`));
+    });
+
+    it('names each of them when it is the one that is missing', async () => {
+      const admin = await kafka.admin();
+      for (const right of rights) {
+        await revoke(admin, 'connector', right);
+        const expected = messageFor(right);
+        let said = 'nothing';
+        await eventually(`the message for ${right.operation} on ${right.resource} ${right.name}`, async () => {
+          said = await probe(right).then(
+            () => 'it works',
+            (error: Error) => error.message,
+          );
+          return said.includes(expected);
+        }).catch((error) => assert.fail(`${(error as Error).message}: expected ${expected}, and it was: ${said}`));
+        await grant(admin, 'connector', [right]);
+      }
+    });
+
+    function rightTo(operation: Right['operation'], topic: string): Right {
+      const found = rights.find((right) => right.operation === operation && right.name === topic);
+      assert.ok(found !== undefined);
+      return found;
+    }
+
+    function messageFor({ operation, resource, name }: Right): string {
+      const what = operation.replace(/([a-z])([A-Z])/, '$1_$2').toUpperCase();
+      if (resource === 'topic') return `grant ${what} on topic ${name} to User:connector`;
+      if (resource === 'group') return `grant ${what} on group ${name} to User:connector`;
+      return `grant ${what} on transactional ids that begin with ${name} to User:connector`;
+    }
+
+    /** Uses the right, by the part of the connector that needs it. */
+    async function probe({ operation, resource, name }: Right): Promise<void> {
+      const { source, journal } = stack.topics;
+      await using opened = asConnector();
+      const { connection } = opened;
+      const topics = { groupId: stack.group, sourceTopic: source, journalTopic: journal };
+      const signal = AbortSignal.timeout(10_000);
+      if (operation === 'Create')
+        await connection.admin.createTopic(name, { partitions: 1, replicationFactor: 1, settings: new Map() });
+      else if (operation === 'Read' && resource === 'topic')
+        await connection.sourceReader({ topic: name }).read({ partition: 0, from: 0, to: 0 }, () => undefined, signal);
+      else if (operation === 'DescribeConfigs') await connection.admin.describeTopic(name);
+      else if (resource === 'group') await connection.admin.committed(stack.group, source, [0]);
+      else {
+        const producer = connection.producers(topics).open(0);
+        try {
+          // The journal and the outputs in one: each refusal must still name its own topic.
+          const record = { key: 'probe', value: null };
+          const outputs = [stack.topics.decisions, stack.topics.deadLetters].map((topic) => ({
+            topic,
+            records: [{ key: bytes('probe'), value: bytes('probe') }],
+          }));
+          await producer.commit({ journal: [record], outputs }).catch((error: unknown) => {
+            assert.ok(error instanceof TransactionError);
+            throw error;
+          });
+        } finally {
+          await producer.close();
+        }
+      }
+    }
+
+    function asConnector(): { readonly connection: KafkaConnection } & AsyncDisposable {
+      const security = new Security(
+        {
+          tls: { ca: [caFile], minVersion: 'TLSv1.3', insecureSkipVerification: false },
+          sasl: { mechanism: 'scram-sha-256', username: 'connector', password: async () => PASSWORD },
+        },
+        quiet,
+        () => undefined,
+      );
+      const { source, journal, decisions, deadLetters } = stack.topics;
+      const uses = new Map([
+        [source, 'READ'],
+        [journal, 'READ and WRITE'],
+        [decisions, 'WRITE'],
+        [deadLetters, 'WRITE'],
+      ]);
+      const connection = connectKafka({ brokers: [sasl], clientId: 'rights', security, uses }, quiet);
+      return { connection, [Symbol.asyncDispose]: () => connection.close() };
+    }
+  });
+}

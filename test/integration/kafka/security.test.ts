@@ -1,0 +1,8 @@
+/** Protected connections and rights, on one broker that has both (docs/kafka-security.md). */
+import { securityLoginSuite } from './security-login.suite.ts';
+import { securityRightsSuite } from './security-rights.suite.ts';
+import { securedKafka } from './secured-kafka.ts';
+
+const secured = await securedKafka();
+securityLoginSuite(secured);
+securityRightsSuite(secured);

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { explain } from '../../../src/kafka/explain.ts';
+import { questionFailure } from '../../../src/kafka/question-failure.ts';
+import { SecurityError } from '../../../src/kafka/security/security-error.ts';
+
+const protocol = (type: string, more: object = {}): Error =>
+  Object.assign(new Error('not authorized'), { name: 'KafkaJSProtocolError', type, ...more });
+const connection = (code: string, message = code): Error =>
+  Object.assign(new Error(`Connection error: ${message}`), { name: 'KafkaJSConnectionError', code, broker: 'b:9093' });
+const retried = (cause: Error): Error =>
+  Object.assign(new Error(cause.message, { cause }), { name: 'KafkaJSNumberOfRetriesExceeded' });
+
+describe('what a refusal of Kafka means', () => {
+  it('is the right that is missing, for whom, and on what', () => {
+    const asked = { operation: 'WRITE', topic: 'journal', group: 'g', transactionalIds: 'journal-', principal: 'User:me' };
+    const said = (error: Error) => explain(error, asked);
+    assert.match(
+      said(protocol('TOPIC_AUTHORIZATION_FAILED')),
+      /; grant WRITE on topic journal to User:me \(docs\/kafka-security\.md\)$/,
+    );
+    assert.match(said(protocol('TOPIC_AUTHORIZATION_FAILED', { topic: 'out' })), /grant WRITE on topic out to User:me/);
+    assert.match(said(protocol('GROUP_AUTHORIZATION_FAILED')), /grant READ on group g to User:me/);
+    assert.match(
+      said(protocol('TRANSACTIONAL_ID_AUTHORIZATION_FAILED')),
+      /grant WRITE on transactional ids that begin with journal- to/,
+    );
+    assert.match(explain(protocol('TOPIC_AUTHORIZATION_FAILED')), /grant READ, or WRITE, on topic .* to this client's principal/);
+  });
+
+  it('is said once, however often an error is wrapped', () => {
+    const inner = new Error(explain(retried(protocol('GROUP_AUTHORIZATION_FAILED')), { group: 'g' }), {
+      cause: protocol('GROUP_AUTHORIZATION_FAILED'),
+    });
+    assert.equal(explain(inner), inner.message);
+  });
+
+  const handshakes: readonly (readonly [string, string, RegExp])[] = [
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', '', /put that authority into kafka\.tls\.ca$/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', '', /put that authority into kafka\.tls\.ca$/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', '', /signed by itself: put that certificate into kafka\.tls\.ca$/],
+    ['CERT_HAS_EXPIRED', '', /has expired/],
+    ['CERT_NOT_YET_VALID', '', /clock of this machine/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', '', /kafka\.tls\.serverName/],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', /mTLS.*kafka\.tls\.certificate and kafka\.tls\.key/],
+    ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', '', /check kafka\.tls\.certificate/],
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', /brokers trust who signed it/],
+    ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', '', /renew the file of kafka\.tls\.certificate/],
+    ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', '', /kafka\.tls\.minVersion/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', '', /kafka\.tls\.enabled to false/],
+  ];
+  for (const [code, message, expected] of handshakes)
+    it(`is told of ${code}, and asking again does not help`, () => {
+      const error = retried(connection(code, message));
+      assert.match(explain(error), /^TLS with b:9093 failed \(/);
+      assert.match(explain(error), expected);
+      assert.equal(questionFailure(error), 'refused');
+    });
+
+  it('is not sure when a broker goes away in a handshake', () => {
+    const message = 'Client network socket disconnected before secure TLS connection was established';
+    const error = retried(connection('ECONNRESET', message));
+    assert.match(explain(error), /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it asks for a certificate/);
+    assert.equal(questionFailure(error), 'unreachable');
+  });
+
+  it('is that nobody is there when nobody is', () => {
+    const error = retried(connection('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'));
+    assert.match(explain(error), /check that the brokers run/);
+    assert.equal(questionFailure(error), 'unreachable');
+  });
+
+  it('is what protects the connection says, by whether it passes', () => {
+    const told = (retriable: boolean) => retried(new SecurityError('the reason', { retriable }));
+    assert.equal(explain(told(true)), 'the reason');
+    assert.deepEqual([questionFailure(told(true)), questionFailure(told(false))], ['unreachable', 'refused']);
+    for (const type of ['ILLEGAL_SASL_STATE', 'UNSUPPORTED_SASL_MECHANISM', 'CLUSTER_AUTHORIZATION_FAILED'])
+      assert.equal(questionFailure(protocol(type)), 'refused');
+  });
+});

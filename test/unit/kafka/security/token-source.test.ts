@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
+import type { Token } from '../../../../src/kafka/security/token-endpoint.ts';
+import { TokenSource } from '../../../../src/kafka/security/token-source.ts';
+import { recordingLogger } from '../../../conformance/recording-logger.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A source with a clock of its own, and an endpoint that does what the test says. */
+function newSource(answer: (count: number) => Promise<Token> | Token) {
+  const world = { nowMs: 0, requests: 0, waits: [] as number[] };
+  const logger = recordingLogger();
+  const source = new TokenSource({
+    request: async () => await answer(++world.requests),
+    logger,
+    now: () => world.nowMs,
+    random: () => 1,
+    wait: async (ms) => void world.waits.push(ms),
+  });
+  return { source, world, logger };
+}
+const hourly = (count: number): Token => ({ value: `token-${count}`, lifetimeMs: 60 * MINUTE_MS });
+const away = () => new SecurityError('the endpoint is away', { retriable: true });
+
+describe('the token for Kafka', () => {
+  it('is asked for once, by all who need it together', async () => {
+    const { source, world } = newSource(hourly);
+    assert.deepEqual(await Promise.all([source.token(), source.token()]), ['token-1', 'token-1']);
+    world.nowMs = 47 * MINUTE_MS;
+    assert.equal(await source.token(), 'token-1');
+    assert.equal(world.requests, 1);
+  });
+
+  it('is replaced after four fifths of its life, while nobody waits', async () => {
+    const { source, world } = newSource(hourly);
+    await source.token();
+    world.nowMs = 49 * MINUTE_MS;
+    assert.equal(await source.token(), 'token-1');
+    await new Promise(setImmediate);
+    assert.equal(await source.token(), 'token-2');
+  });
+
+  it('is used while it lasts when it cannot be replaced, which is told, and not tried at each login', async () => {
+    const { source, world, logger } = newSource((count) => (count === 1 ? hourly(count) : Promise.reject(away())));
+    await source.token();
+    world.nowMs = 50 * MINUTE_MS;
+    for (let login = 0; login < 5; login++) {
+      assert.equal(await source.token(), 'token-1');
+      await new Promise(setImmediate);
+    }
+    assert.equal(world.requests, 4, 'three tries of one replacement');
+    assert.deepEqual(
+      logger.lines.map(({ level }) => level),
+      ['warn'],
+    );
+    world.nowMs = 60 * MINUTE_MS;
+    await assert.rejects(source.token(), /the endpoint is away/);
+  });
+
+  it('is never handed out in its last seconds', async () => {
+    const { source, world } = newSource(hourly);
+    await source.token();
+    world.nowMs = 60 * MINUTE_MS - 9_000;
+    assert.equal(await source.token(), 'token-2');
+  });
+
+  it('is tried for three times, with growing waits, when that may help', async () => {
+    const { source, world } = newSource((count) => (count < 3 ? Promise.reject(away()) : hourly(count)));
+    assert.equal(await source.token(), 'token-3');
+    assert.deepEqual(world.waits, [250, 500]);
+  });
+
+  it('is not tried for again when the endpoint refuses', async () => {
+    const { source, world } = newSource(() => Promise.reject(new SecurityError('refused')));
+    await assert.rejects(source.token(), /refused/);
+    assert.equal(world.requests, 1);
+  });
+
+  it('is another one once the brokers did not take it', async () => {
+    const { source } = newSource(hourly);
+    source.invalidate(await source.token());
+    assert.equal(await source.token(), 'token-2');
+    source.invalidate('token-1');
+    assert.equal(await source.token(), 'token-2', 'an old refusal says nothing of a new token');
+  });
+
+  it('is not to be had from a source that is closed', async () => {
+    const { source } = newSource(hourly);
+    source.close();
+    await assert.rejects(source.token(), /is closed/);
+  });
+});
