@@ -63,6 +63,12 @@ The configuration as the connector gets it: `values.config`, with what only the 
 {{- if kindIs "slice" $brokers -}}{{- join "," $brokers -}}{{- else -}}{{- $brokers -}}{{- end -}}
 {{- end -}}
 
+{{/* The addresses of the registry as one text with commas; empty: there is none. */}}
+{{- define "crc.registries" -}}
+{{- $urls := dig "schemaRegistry" "urls" "" .Values.config -}}
+{{- if kindIs "slice" $urls -}}{{- join "," $urls -}}{{- else -}}{{- $urls -}}{{- end -}}
+{{- end -}}
+
 {{/*
 Every relative path of a file that the configuration names, one a line: a text anywhere in it that begins with secrets/ or files/.
 */}}
@@ -106,6 +112,18 @@ chart sets it. YAML.
 {{- if .certificateKey -}}
 {{- $mounts = append $mounts (dict "existingSecret" .existingSecret "key" .certificateKey "path" "kafka-client.crt" "option" "kafka.tls.certificate" "value" "secrets/kafka-client.crt") -}}
 {{- $mounts = append $mounts (dict "existingSecret" .existingSecret "key" .privateKeyKey "path" "kafka-client.key" "option" "kafka.tls.key" "value" "secrets/kafka-client.key") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.schemaRegistry -}}
+{{- if .existingSecret -}}
+{{- if dig "schemaRegistry" "username" "" $.Values.config -}}
+{{- $mounts = append $mounts (dict "existingSecret" .existingSecret "key" .passwordKey "path" "registry-password" "option" "schemaRegistry.password" "value" (dict "file" "secrets/registry-password")) -}}
+{{- else if .tokenKey -}}
+{{- $mounts = append $mounts (dict "existingSecret" .existingSecret "key" .tokenKey "path" "registry-token" "option" "schemaRegistry.token" "value" (dict "file" "secrets/registry-token")) -}}
+{{- end -}}
+{{- if .caKey -}}
+{{- $mounts = append $mounts (dict "existingSecret" .existingSecret "key" .caKey "path" "registry-ca.crt" "option" "schemaRegistry.ca" "value" (list "secrets/registry-ca.crt")) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
