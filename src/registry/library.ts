@@ -91,7 +91,9 @@ export class SchemaLibrary {
       return { data: () => ({ ...(answer as object), schema }) };
     } catch (error) {
       if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;
-      throw new UnusableSchema(`it refers to ${path.split('/').at(-1)} of subject ${subject}, which the registry does not have`);
+      throw new UnusableSchema(
+        `it refers to version ${path.split('/').at(-1)} of subject ${subject}, which the registry does not have`,
+      );
     }
   }
 }

@@ -10,7 +10,7 @@ export interface FakeRegistry extends AsyncDisposable {
   /** `METHOD path` of each request, in order. */
   readonly requests: string[];
   readonly headers: IncomingMessage['headers'][];
-  /** JSON by path; what is not there is 404 with the code for unknown schemas. */
+  /** JSON by path without its query; what is not there is 404 with the code for unknown schemas. */
   readonly answers: Record<string, unknown>;
   /** Instead of an answer, when set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
@@ -21,7 +21,7 @@ export async function fakeRegistry(answers: Record<string, unknown> = {}): Promi
     fake.requests.push(`${request.method} ${request.url}`);
     fake.headers.push(request.headers);
     if (fake.instead !== undefined) fake.instead(request, response);
-    else answer(response, fake.answers[request.url ?? '']);
+    else answer(response, fake.answers[(request.url ?? '').replace(/\?.*/, '')]);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

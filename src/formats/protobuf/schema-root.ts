@@ -81,6 +81,8 @@ function parse(root: protobuf.Root, name: string, text: string): protobuf.IParse
   }
 }
 
+/** protobufjs says what it did not expect; of some broken texts it says only what went wrong inside it. */
 function unusable(error: unknown): UnusableSchema {
-  return new UnusableSchema(error instanceof Error ? error.message.slice(0, MAX_MESSAGE_CHARACTERS) : 'it is not understood');
+  const said = error instanceof Error && !(error instanceof TypeError) ? error.message.slice(0, MAX_MESSAGE_CHARACTERS) : '';
+  return new UnusableSchema(said === '' ? 'it is no .proto file that can be understood' : said);
 }

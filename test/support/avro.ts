@@ -1,0 +1,22 @@
+/** Avro schemas as records have them, without a registry. */
+import avsc from 'avsc';
+import type { ReadEvent } from '../../src/event/format.ts';
+import { LOGICAL_TYPES } from '../../src/formats/avro/logical-types.ts';
+import { avroReader } from '../../src/formats/avro/reader.ts';
+import { readBinary } from '../../src/formats/binary/binary-event.ts';
+
+/** Reads a value by a schema, as the format does once the frame is off. */
+export function readAvro(schema: unknown, value: Buffer): ReadEvent {
+  return readBinary(value, 0, avroReader(avroType(schema)), 'Avro');
+}
+
+/** The schema as the library understands it. */
+export function avroType(schema: unknown): avsc.Type {
+  const options = { logicalTypes: LOGICAL_TYPES, wrapUnions: 'always', omitRecordMethods: true };
+  return avsc.Type.forSchema(schema as avsc.Schema, options as unknown as avsc.ForSchemaOptions);
+}
+
+/** A record with one field `v`. */
+export function recordOf(type: unknown): object {
+  return { type: 'record', name: 'R', fields: [{ name: 'v', type }] };
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import avsc from 'avsc';
+import type { EventFormat } from '../../../src/event/format.ts';
+import { avroFormat } from '../../../src/formats/avro/avro-format.ts';
+import { jsonSchemaFormat } from '../../../src/formats/json-schema/json-schema-format.ts';
+import { protobufFormat } from '../../../src/formats/protobuf/protobuf-format.ts';
+import { ConfluentRegistry, writeFrame } from '../../../src/registry/index.ts';
+import { fakeRegistry, registrySettings } from '../../support/registry.ts';
+
+const { signal } = new AbortController();
+const EVENT = { type: 'record', name: 'Event', fields: [{ name: 'content', type: 'string' }] } as const;
+const avro = { schema: JSON.stringify(EVENT) };
+const proto = { schemaType: 'PROTOBUF', schema: 'syntax = "proto3"; message M { string content = 1; }' };
+const json = (schema: object, more = {}) => ({ schemaType: 'JSON', schema: JSON.stringify(schema), ...more });
+
+function record(value: Buffer) {
+  return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: {} };
+}
+
+/** What a format makes of a value, prepared for it alone. */
+async function read(format: EventFormat, id: number, payload: string | Buffer): Promise<unknown> {
+  const one = record(writeFrame(id, Buffer.from(payload)));
+  await format.prepare?.([one], signal);
+  const { event, poison } = format.read(one);
+  return event?.document ?? `${poison?.reason}: ${poison?.message}`;
+}
+
+test('all that a batch of records names is asked for once; what is no frame, and what has no value, asks for nothing', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': avro, '/schemas/ids/2': avro });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const format = avroFormat(registry);
+  const payload = avsc.Type.forSchema(EVENT as unknown as avsc.Schema).toBuffer({ content: 'hello' });
+  const values = [1, 2, 1, 2, 1].map((id) => record(writeFrame(id, payload)));
+  const others = [record(Buffer.from('{}')), { ...record(payload), value: null }];
+  assert.equal(format.prepare?.(others, signal), undefined);
+  await format.prepare?.([...others, ...values], signal);
+  assert.deepEqual(server.requests.sort(), ['GET /schemas/ids/1', 'GET /schemas/ids/2']);
+  for (const one of values) assert.deepEqual(format.read(one).event?.document, { content: 'hello' });
+  assert.equal(format.prepare?.(values, signal), undefined);
+  await registry.close();
+});
+
+test("a schema of another type than the source's format is told with both", async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': avro, '/schemas/ids/2': proto, '/schemas/ids/3': json({}) });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const wrong = (id: number, is: string, configured: string) =>
+    `undecodable: schema ${id} cannot be used: it is ${is}, and ${configured} is what the source is configured as`;
+  assert.equal(await read(avroFormat(registry), 2, ''), wrong(2, 'PROTOBUF', 'AVRO'));
+  assert.equal(await read(protobufFormat(registry), 1, ''), wrong(1, 'AVRO', 'PROTOBUF'));
+  assert.equal(await read(jsonSchemaFormat(registry, { validate: false }), 1, '{}'), wrong(1, 'AVRO', 'JSON'));
+  await registry.close();
+});
+
+test('a schema that is broken, or refers to what is not there, makes dead letters that say so', async () => {
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': { schema: '{"type":"record","name":"R","fields":[{"name":"a","type":"Missing"}]}' },
+    '/schemas/ids/2': { ...avro, references: [{ name: 'A', subject: 'gone-value', version: 3 }] },
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  assert.equal(await read(avroFormat(registry), 1, ''), 'undecodable: schema 1 cannot be used: undefined type name: Missing');
+  assert.equal(
+    await read(avroFormat(registry), 2, ''),
+    'undecodable: schema 2 cannot be used: it refers to version 3 of subject gone-value, which the registry does not have',
+  );
+  await registry.close();
+});
+
+test('a Protobuf record without message indexes is refused', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': proto });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const format = protobufFormat(registry);
+  assert.match(String(await read(format, 1, '')), /^undecodable: no message indexes follow the schema id/);
+  assert.match(String(await read(format, 1, Buffer.of(2, 2))), /^undecodable: the schema has no message at the indexes/);
+  assert.deepEqual(await read(format, 1, Buffer.of(0, 10, 1, 0x61)), { content: 'a' });
+  await registry.close();
+});
+
+test('JSON is checked against its schema only when that is wanted, and told by the place in the schema alone', async () => {
+  const POST = { type: 'object', properties: { content: { type: 'string' } }, additionalProperties: false };
+  await using server = await fakeRegistry({ '/schemas/ids/1': json(POST) });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const [loose, strict] = [false, true].map((validate) => jsonSchemaFormat(registry, { validate })) as [EventFormat, EventFormat];
+  assert.deepEqual(await read(loose, 1, '{"content":1}'), { content: 1 });
+  assert.deepEqual(await read(strict, 1, '{"content":"a"}'), { content: 'a' });
+  assert.equal(
+    await read(strict, 1, '{"content":1}'),
+    'undecodable: the value does not fit schema 1 (#/properties/content/type)',
+  );
+  assert.equal(await read(strict, 1, '{"secret":1}'), 'undecodable: the value does not fit schema 1 (#/additionalProperties)');
+  assert.equal(await read(loose, 1, '{'), 'not_json: the value is not JSON');
+  assert.equal(await read(strict, 1, '[]'), 'not_an_object: the value is JSON, but an array and not an object');
+  await registry.close();
+});
+
+test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is found by its name, and other drafts are told', async () => {
+  const draft = (uri: string) => ({ $schema: uri, type: 'object', properties: { n: { type: 'integer', minimum: 5 } } });
+  const author = { subject: 'author', version: 1, id: 9, ...json({ type: 'object', required: ['id'] }) };
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': json(draft('http://json-schema.org/draft-06/schema#')),
+    '/schemas/ids/2': json(draft('http://json-schema.org/draft-07/schema#')),
+    '/schemas/ids/3': json(draft('https://json-schema.org/draft/2019-09/schema')),
+    '/schemas/ids/4': json(draft('https://json-schema.org/draft/2020-12/schema')),
+    '/schemas/ids/5': json(draft('http://json-schema.org/draft-04/schema#')),
+    '/schemas/ids/6': json(
+      { type: 'object', properties: { author: { $ref: 'author.json' } } },
+      { references: [{ name: 'author.json', subject: 'author', version: 1 }] },
+    ),
+    '/subjects/author/versions/1': author,
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const strict = jsonSchemaFormat(registry, { validate: true });
+  for (const id of [1, 2, 3, 4]) {
+    assert.deepEqual(await read(strict, id, '{"n":5}'), { n: 5 });
+    assert.match(String(await read(strict, id, '{"n":4}')), /#\/properties\/n\/minimum/);
+  }
+  assert.match(String(await read(strict, 5, '{"n":4}')), /its \$schema is none of draft-06, draft-07, 2019-09 and 2020-12/);
+  assert.deepEqual(await read(jsonSchemaFormat(registry, { validate: false }), 5, '{"n":4}'), { n: 4 });
+  assert.deepEqual(await read(strict, 6, '{"author":{"id":1}}'), { author: { id: 1 } });
+  assert.match(String(await read(strict, 6, '{"author":{}}')), /does not fit schema 6/);
+  await registry.close();
+});
