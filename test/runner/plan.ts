@@ -35,6 +35,9 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/nemeses/one-broker', 50],
   ['test/nemeses/', 90],
   ['test/chaos/kill', 90],
+  // These hold the connector to seconds that it promises: one file at most beside them.
+  ['test/integration/connector/shutdown', 145],
+  ['test/integration/connector/restart', 145],
   ['test/chaos/crash-points', 90],
 ];
 /** Files that begin before the rest of the usual lane, the longest first: at the end nobody waits for one that runs alone. */
