@@ -8,7 +8,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
 import { keepDirectory } from '../process/kept.ts';
 import { type Report, reportOn } from './report.ts';
-import { allFaults, Schedule, STALL_BOUND_MS } from './schedule.ts';
+import { allFaults, REGISTRY_FAULT, Schedule, STALL_BOUND_MS } from './schedule.ts';
 import { isSettled, verdictOn } from './verdict.ts';
 import { World } from './world.ts';
 
@@ -38,7 +38,9 @@ const GAUGES_MS = 10_000;
 export async function runChaos(options: ChaosOptions): Promise<Report> {
   const directory = await keepDirectory(path.join(tmpdir(), `chaos-${randomUUID()}`));
   try {
-    const world = await World.start({ kinds: KINDS, ...options, directory: directory.path });
+    const faults = options.faults ?? allFaults(options.kinds);
+    const registered = faults.includes(REGISTRY_FAULT);
+    const world = await World.start({ kinds: KINDS, ...options, registered, directory: directory.path });
     try {
       return await inWorld(world, options);
     } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * Chaos by hand (docs/chaos.md):
  *
- *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--rate N] [--report FILE] [--logs DIR]
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--faults LIST] [--rate N] [--report FILE] [--logs DIR]
  */
 import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { KINDS } from '../../test/chaos/pipelines.ts';
 import { type ChaosOptions, runChaos } from './chaos.ts';
 import { reportText } from './report.ts';
+import { allFaults } from './schedule.ts';
 
 const HELP = `Runs the connector for real, breaks everything around it and in it, and judges what came out.
 
@@ -18,6 +19,7 @@ usage: npm run chaos -- [options]
   --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
   --kinds LIST    kinds of pipelines, with commas (default ${KINDS.join()})
+  --faults LIST   faults to use, with commas (default all that can hit these pipelines)
   --rate N        records a second, of all kinds (default 120)
   --report FILE   writes the report as JSON
   --logs DIR      writes the replicas' logs when the run ends
@@ -36,6 +38,7 @@ function readOptions(): Options | 'help' | Error {
         seed: { type: 'string' },
         brokers: { type: 'string', default: '1' },
         kinds: { type: 'string', default: KINDS.join() },
+        faults: { type: 'string' },
         rate: { type: 'string', default: '120' },
         report: { type: 'string' },
         logs: { type: 'string' },
@@ -52,7 +55,12 @@ function readOptions(): Options | 'help' | Error {
     const [first, ...others] = KINDS.filter((kind) => values.kinds.split(',').includes(kind));
     if (first === undefined || 1 + others.length !== values.kinds.split(',').length)
       return new Error(`--kinds takes some of ${KINDS.join()}`);
-    return { minutes, seed, brokers, kinds: [first, ...others], rate, report: values.report, logs: values.logs };
+    const kinds = [first, ...others] as const;
+    const known = allFaults(kinds);
+    const faults = values.faults?.split(',').map((name) => name.trim()) ?? known;
+    const strange = faults.find((name) => !known.includes(name));
+    if (strange !== undefined) return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
+    return { minutes, seed, brokers, kinds, faults, rate, report: values.report, logs: values.logs };
   } catch (error) {
     return error as Error;
   }

@@ -1,11 +1,13 @@
 /** One pipeline of the connector in a run: what feeds it, what can be read of it, and what is due. */
 import { LookupEvents } from '../../test/chaos/lookup-events.ts';
+import { RegisteredEvents } from '../../test/chaos/registered-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../../test/chaos/pipelines.ts';
 import type { TestKafka } from '../../test/support/kafka.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import type { StackPipeline } from '../../test/support/stack.ts';
 import { Ledger } from './ledger.ts';
 import { Producer } from './producer.ts';
+import type { ChaosRegistry } from './registry.ts';
 import type { SandboxServer } from './sandbox.ts';
 import { View } from './view.ts';
 
@@ -24,6 +26,8 @@ export interface RunParts {
   /** Records a second. */
   readonly rate: number;
   readonly isFull: () => boolean;
+  /** Review events are written with its schemas. */
+  readonly registry?: ChaosRegistry | undefined;
 }
 
 export class PipelineRun {
@@ -33,7 +37,7 @@ export class PipelineRun {
   readonly producer: Producer;
   readonly view: View;
 
-  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull }: RunParts) {
+  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull, registry }: RunParts) {
     this.kind = kind;
     this.pipeline = pipeline;
     const events = eventsOf(kind, random);
@@ -41,7 +45,7 @@ export class PipelineRun {
       brokers: kafka.brokers,
       topic: pipeline.topics.source,
       random,
-      events,
+      events: kind === 'review' && registry !== undefined ? new RegisteredEvents(events, registry, random) : events,
       partitions: partitionsOf(kind),
       rate,
       periodMs: PERIODS_MS[kind],

@@ -8,12 +8,15 @@ import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
 import { cutOff, halfOpen, kafkaLatency, kafkaReset, serviceLatency, serviceReset, serviceSilence } from './nemeses/network.ts';
+import { registryKill } from './nemeses/registry.ts';
 import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { sandboxKill } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
 import { shuffled } from './shuffled.ts';
 import type { World } from './world.ts';
+
+export const REGISTRY_FAULT = 'kill -9 of the schema registry';
 
 export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'kill -9 of a replica': kill,
@@ -32,6 +35,7 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'late AddOffsetsToTxn': lateCommit('AddOffsetsToTxn'),
   'late Produce': lateCommit('Produce'),
   'kill -9 of the service': sandboxKill,
+  [REGISTRY_FAULT]: registryKill,
   'service slow': serviceLatency,
   'service connections reset': serviceReset,
   'service silent': serviceSilence,
@@ -175,5 +179,7 @@ export class Schedule {
 
 /** Every fault that there is for pipelines of these kinds, as the report names it. */
 export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
-  return [...Object.keys(NEMESES), ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
+  // Only reviews are written with its schemas.
+  const nemeses = Object.keys(NEMESES).filter((name) => name !== REGISTRY_FAULT || kinds.includes('review'));
+  return [...nemeses, ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
 }

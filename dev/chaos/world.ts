@@ -1,4 +1,4 @@
-/** Everything that runs: brokers behind proxies, the sandbox behind one, replicas, the producer and the observer. */
+/** Everything that runs: brokers behind proxies, the sandbox behind one, a schema registry, replicas, the producer and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { REVIEW_RULES } from '../../test/chaos/hostile-events.ts';
 import { type Kind, setupOf } from '../../test/chaos/pipelines.ts';
@@ -11,6 +11,7 @@ import { Fleet } from './fleet.ts';
 import { Observer } from './observer.ts';
 import { PipelineRun, ratesOf } from './pipeline-run.ts';
 import { TcpProxy } from './proxy.ts';
+import { ChaosRegistry } from './registry.ts';
 import { SandboxServer } from './sandbox.ts';
 
 export const SESSION_MS = 2_500;
@@ -29,6 +30,8 @@ export interface WorldOptions {
   readonly kinds: readonly [Kind, ...Kind[]];
   /** Records a second, of all kinds. */
   readonly rate: number;
+  /** Whether review events are written with the schemas of a registry. */
+  readonly registered: boolean;
   /** For the sandbox's data and the configuration; removed by whoever made it. */
   readonly directory: string;
   readonly signal: AbortSignal;
@@ -41,6 +44,7 @@ export class World {
   readonly brokers: readonly TcpProxy[];
   readonly service: TcpProxy;
   readonly sandbox: SandboxServer;
+  readonly registry: ChaosRegistry | undefined;
   readonly stack: Stack;
   readonly fleet: Fleet;
   readonly pipelines: readonly PipelineRun[];
@@ -54,13 +58,14 @@ export class World {
 
   private constructor(
     options: WorldOptions,
-    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'stack'>,
+    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack'>,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;
     this.brokers = parts.brokers;
     this.service = parts.service;
     this.sandbox = parts.sandbox;
+    this.registry = parts.registry;
     this.stack = parts.stack;
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
@@ -76,6 +81,7 @@ export class World {
           random: new SeededRandom(options.seed + 1 + index),
           rate: rates.get(kind) as number,
           isFull: () => this.due > MOST_DUE,
+          registry: this.registry,
         }),
     );
     this.observer = new Observer(this.pipelines.map(({ view }) => view));
@@ -109,9 +115,11 @@ export class World {
       });
       await sandbox.start();
       begun.push(() => sandbox.process.stop(0));
+      const registry = options.registered ? await ChaosRegistry.start(options.onProgress) : undefined;
+      if (registry !== undefined) begun.push(() => registry.stop());
       const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
-      const stack = await createStack(kafka, options.directory, at, stackOptions(options.kinds, brokers));
-      return new World(options, { cluster, kafka, brokers, service, sandbox, stack });
+      const stack = await createStack(kafka, options.directory, at, stackOptions(options.kinds, brokers, registry?.url));
+      return new World(options, { cluster, kafka, brokers, service, sandbox, registry, stack });
     } catch (error) {
       for (const end of begun.reverse()) await end().catch(() => undefined);
       throw error;
@@ -164,7 +172,7 @@ export class World {
     this.#over.abort(new Error('the run is over'));
     await this.fleet.close().catch(() => undefined);
     // The brokers' end ends what the clients wait for.
-    await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0)]);
+    await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0), this.registry?.stop()]);
     await Promise.allSettled([...this.pipelines.map(({ producer }) => producer.stop()), this.observer.stop()]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
@@ -184,12 +192,13 @@ const TIMES = {
   },
 };
 
-function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[]): StackOptions {
+function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[], registryUrl?: string): StackOptions {
   return {
-    ...setupOf(kinds, TIMES),
+    ...setupOf(kinds, TIMES, registryUrl !== undefined),
     connector: ['--max-semi-space-size=8', new URL('../../src/cli/main.ts', import.meta.url).pathname],
     config: {
       log: { level: 'debug' },
+      ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the connector fills it in from its environment.
       kafka: { brokers: brokers.map(({ port }) => `127.0.0.1:${port}`), clientId: '${CHAOS_CLIENT}' },
       service: {

@@ -34,15 +34,20 @@ const SIZES: Readonly<Record<Kind, Size>> = {
 
 export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
 
-/** One pipeline of each of these kinds, in their order. */
+/**
+ * One pipeline of each of these kinds, in their order.
+ * @param registered whether review events are written with the schemas of a registry
+ */
 export function setupOf(
   [first, ...others]: readonly [Kind, ...Kind[]],
   times: Times,
+  registered = false,
 ): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
-  return { ...pipelineOf(first, times), beside: others.map((kind) => pipelineOf(kind, times)) };
+  const setup = (kind: Kind) => pipelineOf(kind, times, registered && kind === 'review' ? 'json-schema' : 'json');
+  return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times): PipelineSetup {
+function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times, format: string): PipelineSetup {
   const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
   return {
     partitions,
@@ -50,6 +55,7 @@ function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times): PipelineSetup {
     pipeline: {
       name: kind,
       kind,
+      source: { format },
       journal: { partitions: shards },
       batch: { maxRows, maxAge },
       output: { headers: [...RETURNED_HEADERS] },
