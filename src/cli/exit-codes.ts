@@ -23,7 +23,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   usage: 'wrong arguments, or a configuration with problems',
   unreachable:
     'Kafka, the service or the schema registry could not be reached at the start; tools, schemas, batch, import, decision: at any time',
-  refused: 'refused: topics, journal, schemas or permissions are not as they must be',
+  refused: 'refused: topics, journal, schemas, login, certificates or permissions are not as they must be',
   missing:
     'audit, explain: a source record has no terminal record, and is not on its way; schemas check: a schema is not registered yet',
   double: 'audit, explain: a terminal record too many',

@@ -311,6 +311,34 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     },
   },
   {
+    event: 'Kafka refuses the login or the certificate',
+    connector:
+      'At the start: ends, and names the option. While it runs: keeps trying, with the password, token and certificates that their files or the token endpoint have by then.',
+    user: 'Exit code 4 at the start; then not ready (`/readyz`), log line at warn',
+    provenBy: {
+      file: 'test/integration/kafka/security-login.suite.ts',
+      test: 'uses the password that its file has by then, for new connections',
+    },
+  },
+  {
+    event: 'a certificate of the connections to Kafka comes to its end',
+    connector: 'Says so two weeks before; takes the new file with the next connection.',
+    user: '`kafka_tls_certificate_expiry_timestamp_seconds`, log line at warn',
+    provenBy: {
+      file: 'test/unit/kafka/security/tls-material.test.ts',
+      test: 'are told two weeks before, once each, and the first end is what the metric has',
+    },
+  },
+  {
+    event: 'a right is taken away while it runs',
+    connector: 'Rolls back what it may not write, names the right, and claims the shard again until it is back.',
+    user: 'Log line at warn; exit code 4 when the shard itself may not be claimed',
+    provenBy: {
+      file: 'test/integration/kafka/security-rights.suite.ts',
+      test: 'makes its journal, moves every record, waits while a right is taken away, and loses nothing',
+    },
+  },
+  {
     event: 'topics or permissions not as they must be',
     connector: 'Refuses to start, and says what to change.',
     user: 'Exit code 4 and a message',
