@@ -1,5 +1,6 @@
 /** From what went wrong to what a person reads, and the exit code. */
 import {
+  BlockedError,
   ContentReviewError,
   ExpiredError,
   NoResultsError,
@@ -89,6 +90,7 @@ function meaningOf(
     const fate = error.status === undefined ? 'cannot be used' : `is not accepted by ${where}`;
     return { what: `The API key (from ${keyFrom}) ${fate}`, code: EXIT.refused };
   }
+  if (error instanceof BlockedError) return { what: `What ${where} sends this to is not allowed here`, code: EXIT.refused };
   if (error instanceof NotFoundError) return notFound(error, baseUrl);
   if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
   if (error instanceof ExpiredError)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
-import { NoResultsError, ProtocolError, type ResultRow } from '../../../src/client/index.ts';
+import { BlockedError, NoResultsError, ProtocolError, type ResultRow } from '../../../src/client/index.ts';
 import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
@@ -88,6 +88,35 @@ test('a download that always breaks at the same place ends as an error', async (
   const { client, server } = await scripted(t, serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }));
   await assert.rejects(all(client.batches.results('b-1')), ProtocolError);
   assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
+});
+
+test('what cannot be decoded, or is too large, is fetched once: it would be the same again', async (t) => {
+  const cases = [
+    ['gzip', ProtocolError, /cannot be decoded/],
+    ['rot13', BlockedError, /an encoding that is none of/],
+    ['identity', BlockedError, /larger than service\.transfer\.maxResultBytes/],
+  ] as const;
+  for (const [encoding, kind, message] of cases) {
+    let fetched = 0;
+    const { client } = await scripted(
+      t,
+      (response, request) => {
+        if (request.url.startsWith('/v1/')) {
+          const download_url = `http://${request.headers.host}/file?X-Amz-Signature=1`;
+          json(response, 200, { batch_id: 'b', batch_status: 'SUCCESS', download_url });
+          return;
+        }
+        fetched++;
+        response.writeHead(200, { 'content-encoding': encoding }).end('Content,Status\r\n'.repeat(100));
+      },
+      { maxResultBytes: 1000 },
+    );
+    await assert.rejects(
+      all(client.batches.results('b')),
+      (error: Error) => error instanceof kind && message.test(error.message),
+    );
+    assert.equal(fetched, 1, encoding);
+  }
 });
 
 test('a file that lacks rows is told after the whole ones, and a piece of a row is not given out', async (t) => {
