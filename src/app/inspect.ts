@@ -4,11 +4,14 @@ import { choosePipeline } from '../config/choose-pipeline.ts';
 import type { Config } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { FramedReader } from '../formats/output/index.ts';
 import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
 import { connectKafka, questionFailure } from '../kafka/index.ts';
+import type { SchemaRegistry } from '../registry/index.ts';
 import { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { kafkaConnection } from './kafka-connection.ts';
+import { schemaRegistry } from './schema-registry.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 /** A person waits: an address that does not answer is told soon. */
@@ -45,6 +48,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
   const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
   const scan = kafka.scan();
   const service = options.service ? serviceClient(config) : undefined;
+  const registry = schemaRegistry(config.schemaRegistry);
   const { signal } = new AbortController();
   try {
     await kafka.admin.brokerCount().catch((error: unknown) => {
@@ -76,6 +80,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       signal,
       notice: options.notice,
       remoteBatch: service === undefined ? undefined : (id) => remoteBatch(service, id, signal),
+      ...(registry === undefined ? {} : { readFramed: framedReader(registry, signal, options.notice) }),
       openReplay: (journalTopic) =>
         kafka
           .producers({
@@ -93,9 +98,22 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
     if (failure === undefined) throw error;
     throw new InspectError(failure, (error as Error).message, { cause: error });
   } finally {
-    await Promise.all([scan.close(), service?.close()]);
+    await Promise.all([scan.close(), service?.close(), registry?.close()]);
     await kafka.close();
   }
+}
+
+/** Asks the registry only for what a tool shows of a value. */
+function framedReader(registry: SchemaRegistry, signal: AbortSignal, notice: (text: string) => void) {
+  const reader = new FramedReader(registry);
+  return async (value: Buffer): Promise<object | undefined> => {
+    try {
+      return await reader.read(value, signal);
+    } catch (error) {
+      notice(`what is in a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  };
 }
 
 const ROLES: Readonly<Record<string, string>> = {

@@ -41,6 +41,8 @@ export interface Inspection {
   readonly notice: (text: string) => void;
   /** Asks the service for a batch; undefined when it is not to be asked. Rejects when it cannot be reached. */
   readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
+  /** Reads a value that a schema registry has the schema of, as its JSON form would be read; undefined when it cannot. */
+  readonly readFramed?: (value: Buffer) => Promise<object | undefined>;
 }
 
 /** Why a tool cannot answer; becomes an exit code. */

@@ -100,8 +100,10 @@ export function summarise({ state, jobs, terminals, position }: Omit<Explanation
     case 'in_review':
       return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
     case 'decided': {
-      const { status, result, errorCode, batch } = terminals.find(({ kind }) => kind === 'decision')?.decision ?? {};
-      return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch?.id}, attempt ${batch?.attempt}.${twice}`;
+      const decision = terminals.find(({ kind }) => kind === 'decision')?.decision ?? null;
+      if (decision === null) return `Decided; what was decided is written in a form that cannot be read here.${twice}`;
+      const { status, result, errorCode, batch } = decision;
+      return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch.id}, attempt ${batch.attempt}.${twice}`;
     }
     case 'dead_lettered':
       return `A dead letter: ${terminal?.deadLetter?.reason}, ${terminal?.deadLetter?.message}.${twice}`;

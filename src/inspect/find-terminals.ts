@@ -13,6 +13,7 @@ import {
   scanTerminals,
   type TerminalRecord,
 } from './terminal-scan.ts';
+import { shownDecision, terminalMembers } from './terminal-value.ts';
 
 interface Found {
   /** All of the partition that was passed. */
@@ -58,32 +59,22 @@ export async function findTerminals(
   }
   return {
     tally,
-    terminals: found.map(({ range, terminal }) => describeTerminal(range.topic, terminal)),
+    terminals: await Promise.all(found.map(({ range, terminal }) => describeTerminal(inspection, range.topic, terminal))),
     scanned: scanned.filter(({ from, until }) => until > from),
   };
 }
 
-function describeTerminal(topic: string, { kind, eventId, record }: TerminalRecord): FoundTerminal {
-  const { partition, offset, timestampMs, headers } = record;
+async function describeTerminal(
+  inspection: Inspection,
+  topic: string,
+  { kind, eventId, record }: TerminalRecord,
+): Promise<FoundTerminal> {
+  const { partition, offset, timestampMs, headers, value } = record;
   const place = { kind, eventId, topic, partition, offset, timestampMs };
   if (kind === 'dead_letter') {
     const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(headers[DEAD_LETTER_HEADERS[name]]) ?? '';
     return { ...place, decision: null, deadLetter: { reason: text('reason'), stage: text('stage'), message: text('message') } };
   }
-  return { ...place, decision: readDecision(String(record.value ?? '')), deadLetter: null };
-}
-
-/** Only what may be shown. null when the value is not a decision of this connector. */
-function readDecision(json: string): FoundTerminal['decision'] {
-  try {
-    const { status, result, error, batch } = JSON.parse(json);
-    return {
-      status: String(status),
-      result: typeof result === 'string' ? result : null,
-      errorCode: typeof error?.code === 'string' ? error.code : null,
-      batch: { id: typeof batch?.id === 'string' ? batch.id : null, type: String(batch?.type), attempt: Number(batch?.attempt) },
-    };
-  } catch {
-    return null;
-  }
+  const members = value === null ? undefined : await terminalMembers(value, inspection);
+  return { ...place, decision: members === undefined ? null : shownDecision(members), deadLetter: null };
 }

@@ -4,7 +4,8 @@ import { contractFile, type OutputContract, type RegistryFormatName } from './co
 import { jsonSchemaCodec } from './json-schema-codec.ts';
 import { protobufCodec } from './protobuf-codec.ts';
 
-const CODECS: Readonly<Record<RegistryFormatName, (schema: string) => Codec>> = {
+/** Made from the text of a schema; they throw for one that is none of contracts/. */
+export const CODECS: Readonly<Record<RegistryFormatName, (schema: string) => Codec>> = {
   'json-schema': jsonSchemaCodec,
   avro: avroCodec,
   protobuf: protobufCodec,

@@ -16,7 +16,7 @@ export function protobufCodec(schema: string): Codec {
     decode(payload) {
       const path = readMessageIndexes(payload, 0);
       if (path?.indexes.join() !== '0') throw new Error('the payload is of another message');
-      const decoded = message.toObject(message.decode(payload.subarray(path.end)), { enums: String });
+      const decoded = message.toObject(message.decode(payload.subarray(path.end)), { enums: String, defaults: true });
       return { ...decoded, status: String(decoded.status).replace(/^STATUS_/, '') };
     },
   };

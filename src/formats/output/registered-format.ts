@@ -1,7 +1,7 @@
 /** Values with the id of a registered schema in front. The id is learnt once, at the start: while running, nothing is asked. */
 import type { OutgoingRecord } from '../../core/record.ts';
-import { FRAME_BYTES, MAGIC_BYTE, writeFrame } from '../../registry/index.ts';
-import type { DecodedTerminal, ContractCodec } from './codec.ts';
+import { writeFrame } from '../../registry/index.ts';
+import type { ContractCodec } from './codec.ts';
 import { codecOf } from './codecs.ts';
 import type { OutputContract, RegistryFormatName } from './contract.ts';
 import type { OutputFormat } from './format.ts';
@@ -36,15 +36,5 @@ export class RegisteredFormat implements OutputFormat {
   encode(record: OutgoingRecord): OutgoingRecord {
     if (this.#id === undefined) throw new Error(`the schema of subject ${this.subject} has not been looked up`);
     return { ...record, value: writeFrame(this.#id, this.codec.encode(String(record.value))) };
-  }
-
-  /** A value that `encode` wrote with the schema in use; undefined for any other. */
-  decode(value: Buffer): DecodedTerminal | undefined {
-    if (value.length < FRAME_BYTES || value[0] !== MAGIC_BYTE || value.readInt32BE(1) !== this.#id) return undefined;
-    try {
-      return this.codec.decode(value.subarray(FRAME_BYTES));
-    } catch {
-      return undefined;
-    }
   }
 }
