@@ -18,9 +18,18 @@ const SIGNED = /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig
 
 const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
 
+/** Shorter texts are words that a log may have of its own. */
+const PLANTED_LENGTH = 12;
+const PLANTED = new Set<string>();
+
+/** From now on this content must not be seen either. Of a long one its beginning is looked for. */
+export function plant(content: string): void {
+  if (content.length >= PLANTED_LENGTH) PLANTED.add(JSON.stringify(content.slice(0, 40)).slice(1, -1));
+}
+
 /** @returns what is in the text and must not be; undefined when it keeps its silence. */
 export function secretIn(text: string, more: readonly string[] = []): string | undefined {
-  const found = [...FORMS, ...more.flatMap(forms)].find((form) => text.includes(form));
+  const found = [...FORMS, ...PLANTED, ...more.flatMap(forms)].find((form) => text.includes(form));
   return found ?? SIGNED.exec(text)?.[0];
 }
 

@@ -11,7 +11,7 @@ import type { SourceCoordinate } from '../../../src/core/record.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { CANARY } from '../../support/canary.ts';
+import { CANARY, plant } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type TestKafka, uniqueName } from '../../support/kafka.ts';
 import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack.ts';
@@ -65,12 +65,13 @@ export class Scene {
 
   /** A record of this scene's type. */
   event(content: string, metadata: Readonly<Record<string, unknown>> = {}): NewRecord {
-    return { key: content, value: JSON.stringify({ type: this.name, content, metadata }) };
+    return { key: content, value: JSON.stringify({ type: this.name, content: `${content} ${CANARY.content}`, metadata }) };
   }
 
-  /** Every content that is a text goes out with the canary: no test can forget it. */
+  /** What is written is looked for in all that the replicas say: no test can forget it. */
   async write(records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
-    const written = await this.#kafka.write(this.topics.source, records.map(withCanary));
+    for (const { value } of records) if (typeof value === 'string') plantEvent(value);
+    const written = await this.#kafka.write(this.topics.source, records);
     this.source.push(...written);
     return written;
   }
@@ -139,20 +140,17 @@ export class Scene {
   }
 }
 
-function withCanary(record: NewRecord): NewRecord {
-  if (typeof record.value !== 'string') return record;
+function plantEvent(value: string): void {
   let event: unknown;
   try {
-    event = JSON.parse(record.value);
+    event = JSON.parse(value);
   } catch {
-    return { ...record, value: `${record.value} ${CANARY.content}` };
+    return;
   }
   const { content, data } = (event ?? {}) as { content?: unknown; data?: unknown };
-  if (typeof content === 'string' && content !== '') {
-    return { ...record, value: JSON.stringify({ ...(event as object), content: `${content} ${CANARY.content}` }) };
+  for (const text of [content, ...(typeof data === 'object' && data !== null ? Object.values(data) : [])]) {
+    if (typeof text === 'string') plant(text);
   }
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) return record;
-  return { ...record, value: JSON.stringify({ ...(event as object), data: { ...data, canary: CANARY.content } }) };
 }
 
 /** What became of the records, in the order of the source: `SUCCESS`, `ERROR <code>`, or the reason of a dead letter. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allOf, assertSilent, CANARY, secretIn } from '../../support/canary.ts';
+import { allOf, assertSilent, CANARY, plant, secretIn } from '../../support/canary.ts';
 
 test('a canary is found as it is, in pieces, and in every way that it may be written', () => {
   for (const secret of Object.values(CANARY)) {
@@ -21,6 +21,13 @@ test('a canary is found as it is, in pieces, and in every way that it may be wri
   for (const plain of ['upload at a.example/x answered 403', 'the key is not accepted', '/x?sig=[redacted]']) {
     assert.equal(secretIn(plain), undefined, plain);
   }
+});
+
+test('what was planted is found, what is too short to be told from other words is not', () => {
+  plant('a text that somebody posted');
+  plant('text 0');
+  assert.notEqual(secretIn('{"msg":"a text that somebody posted"}'), undefined);
+  assert.equal(secretIn('text 0'), undefined);
 });
 
 test('an error is looked through to the last cause, its hidden members included', () => {
