@@ -1,4 +1,5 @@
 /** What no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+import { formatChecks } from './format-checks.ts';
 import { kafkaChecks } from './kafka-checks.ts';
 import { kindChecks } from './kind-checks.ts';
 import { derivedNames, type Names } from './options/pipeline.ts';
@@ -35,6 +36,7 @@ export function crossChecks(config: Draft): Finding[] {
       ...limitChecks(config, pipeline, ['pipelines', index]),
       ...topicChecks(names[index], ['pipelines', index]),
       ...kindChecks(pipeline, ['pipelines', index]),
+      ...formatChecks(pipeline, ['pipelines', index]),
       ...outputChecks(pipeline, ['pipelines', index]),
     ]),
     ...sharingChecks(names),

@@ -1,0 +1,31 @@
+/** Formats of the source, and mappings that can find nothing in them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse, problemsOf } from './problems-of.ts';
+
+const withSource = (source: string, kind = 'review') => `
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+pipelines: [{name: posts, kind: ${kind}, source: {topic: events, ${source}}}]
+`;
+
+test('a review of texts needs a type that is not a field', () => {
+  assert.deepEqual(problemsOf(withSource('format: text')), [
+    "pipelines[0].source.mapping.type: a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
+  ]);
+  assert.ok(parse(withSource('format: text, mapping: {type: {constant: post}}')));
+  assert.ok(parse(withSource(`format: text, mapping: {type: {field: "header('type')"}}`)));
+});
+
+test('an import cannot be of texts; a lookup can', () => {
+  assert.match(problemsOf(withSource('format: text', 'import')).join(), /source\.format: an import needs objects/);
+  assert.ok(parse(withSource('format: text', 'lookup')));
+});
+
+test('a review of CloudEvents must say where in data the content is', () => {
+  assert.deepEqual(problemsOf(withSource('format: cloudevents')), [
+    'pipelines[0].source.mapping.content: CloudEvents have the payload in data: write data.content, or where else the content is',
+  ]);
+  assert.ok(parse(withSource('format: cloudevents, mapping: {content: data.text}')));
+  assert.ok(parse(withSource('format: cloudevents', 'import')), 'the data of an import is in data');
+});
