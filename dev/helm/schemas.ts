@@ -1,7 +1,7 @@
 /** Validates against the schemas that ship with what they describe: CRDs, and the Compose Specification. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseAllDocuments } from 'yaml';
 
 /** What is wrong; empty: nothing. */
@@ -41,7 +41,7 @@ export function composeFile(directory: string): Validate {
 
 /** The documents of a text, empty ones left out. @throws Error when one is no YAML. */
 export function documentsOf(text: string): unknown[] {
-  return parseAllDocuments(text)
+  return parseAllDocuments(text, { merge: true })
     .map((document) => {
       if ('errors' in document && document.errors[0] !== undefined) throw document.errors[0];
       return (document as { toJS(): unknown }).toJS();
@@ -50,9 +50,9 @@ export function documentsOf(text: string): unknown[] {
 }
 
 function validator(schema: Schema): Validate {
-  // Formats are of OpenAPI and of Go (int32, duration), most of them unknown to ajv.
+  // Formats are of OpenAPI and of Go (int32, duration), most of them unknown to ajv. 2020: unevaluatedProperties of Compose's schema.
   const { $schema: _, ...rest } = schema;
-  const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } }).compile(rest);
+  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, code: { regExp } }).compile(rest);
   return (value) =>
     validate(value)
       ? []
