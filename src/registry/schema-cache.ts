@@ -98,19 +98,24 @@ export class SchemaCache<T> {
 
   async #run(id: number, signal: AbortSignal): Promise<void> {
     const { clock, random, observer = SILENT_REGISTRY_OBSERVER, backoff = REGISTRY_BACKOFF } = this.#settings;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const entry = await this.#ask(id, signal);
-        signal.throwIfAborted();
-        this.#entries.set(id, entry);
-        if (attempt > 0) observer.available();
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        // What nobody foresaw is no reason to give a record up either.
-        observer.unavailable(error instanceof RegistryUnavailable ? error.message : `schema ${id} could not be loaded`);
-        await clock.sleep(retryWaitMs(attempt, backoff, random), signal);
+    let failures = 0;
+    try {
+      for (;;) {
+        try {
+          const entry = await this.#ask(id, signal);
+          signal.throwIfAborted();
+          this.#entries.set(id, entry);
+          return;
+        } catch (error) {
+          signal.throwIfAborted();
+          // What nobody foresaw is no reason to give a record up either.
+          observer.unavailable(error instanceof RegistryUnavailable ? error.message : `schema ${id} could not be loaded`);
+          await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
+        }
       }
+    } finally {
+      // Also when those who waited are gone: a loss that nobody feels any more would stay reported for ever.
+      if (failures > 0) observer.available();
     }
   }
 

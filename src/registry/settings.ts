@@ -14,7 +14,7 @@ export interface RegistryObserver {
   request(operation: RegistryOperation, code: string, seconds: number): void;
   /** Somebody waits for a registry that cannot answer. Called again while it lasts. */
   unavailable(reason: string): void;
-  /** It answers again. */
+  /** It answers again, or nobody waits any more. */
   available(): void;
 }
 

@@ -101,6 +101,12 @@ export class ByteReader {
 
   /** An unsigned varint of up to 64 bits: exact, as a number while that is possible. */
   varint(): number | bigint {
+    // Most are one byte: lengths, tags, branches.
+    const first = this.position < this.end ? (this.bytes[this.position] as number) : 0x80;
+    if (first < 0x80) {
+      this.position++;
+      return first;
+    }
     let value = 0;
     // 49 bits fit a double with room for the sign.
     for (let shift = 1; shift <= 2 ** 42; shift *= 128) {

@@ -35,6 +35,10 @@ export function timeText(units: number, digits: number): string {
 
 /** @param units since the epoch, in UTC or, for a local time, wherever it is @param digits as for `timeText` */
 export function timestampText(units: number | bigint, digits: number): string {
+  if (typeof units === 'number') {
+    const day = Math.floor(units / (DAY_SECONDS * 10 ** digits));
+    return `${dateText(day)}T${timeText(units - day * DAY_SECONDS * 10 ** digits, digits)}`;
+  }
   const perDay = BigInt(DAY_SECONDS) * 10n ** BigInt(digits);
   const total = BigInt(units);
   const rest = ((total % perDay) + perDay) % perDay;

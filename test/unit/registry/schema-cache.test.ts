@@ -60,6 +60,20 @@ test('who gives up is let go at once; the load goes on for others, and ends when
   assert.equal(cache.get(1), undefined);
 });
 
+test('a loss that nobody waits for any more is not reported for ever', async () => {
+  const down = Promise.withResolvers<string>();
+  const observer = recordingObserver(down.resolve);
+  const failing = () => Promise.reject(new RegistryUnavailable('503', 'the registry answered 503'));
+  const cache = new SchemaCache<string>(failing, registrySettings([], { observer, backoff: { baseMs: 60_000, capMs: 60_000 } }));
+  const waiter = new AbortController();
+  const waiting = cache.ensure([1], waiter.signal) ?? Promise.resolve();
+  await down.promise;
+  waiter.abort(new Error('the shard is lost'));
+  await assert.rejects(waiting, /the shard is lost/);
+  await new Promise(setImmediate);
+  assert.deepEqual(observer.calls, ['unavailable: the registry answered 503', 'available']);
+});
+
 test('an unknown id is a dead letter, and is asked for again after a while: a registry may lag behind a producer', async () => {
   let nowMs = 0;
   let known = false;
