@@ -45,7 +45,7 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
 
 /**
  * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
- * half-open connection that times out after 30 s, and a claim that then meets another one.
+ * half-open connection that times out, and a claim that then meets another one.
  */
 export const STALL_BOUND_MS = 90_000;
 /** Beyond the planned time, for faults that have not hit yet, ms. */

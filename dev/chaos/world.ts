@@ -200,7 +200,7 @@ function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpPr
       log: { level: 'debug' },
       ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the connector fills it in from its environment.
-      kafka: { brokers: brokers.map(({ port }) => `127.0.0.1:${port}`), clientId: '${CHAOS_CLIENT}' },
+      kafka: { brokers: brokers.map(({ port }) => `127.0.0.1:${port}`), clientId: '${CHAOS_CLIENT}', requestTimeout: '10s' },
       service: {
         apiKey: API_KEY,
         timeouts: { connect: '2s', headers: `${SERVICE_ANSWER_MS}ms`, body: `${SERVICE_ANSWER_MS}ms` },

@@ -9,11 +9,12 @@ export function kafkaConnection(
   use: 'connector' | 'tools',
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Metrics },
 ): ConnectOptions {
-  const { brokers, clientId } = config.kafka;
+  const { brokers, clientId, requestTimeoutMs } = config.kafka;
   const security = { tls: tlsOptions(config), sasl: saslOptions(config) };
   return {
     brokers,
     clientId: use === 'tools' ? `${clientId}-tools` : clientId,
+    requestTimeoutMs,
     uses: topicUses(config, use),
     security: new Security(security, logger, (certificate, expiresAtMs) =>
       metrics?.set('kafka_tls_certificate_expiry_timestamp_seconds', { certificate }, expiresAtMs / 1_000),

@@ -7,7 +7,7 @@ import { SESSION_MS, type World } from '../world.ts';
 import { lineCounts, MOST_REPLICAS, takenOver } from './replicas.ts';
 
 const all = () => true;
-/** A request to Kafka times out after 30 s, and one that follows it may have to, on another connection. */
+/** A request to Kafka times out after 10 s, one that follows it may have to on another connection, and the group waits for its members. */
 const BACK_MS = 120_000;
 
 /** Both ways are slow and uneven. */

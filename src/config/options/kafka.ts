@@ -2,7 +2,7 @@ import { group } from '../option.ts';
 import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import type { Refusal } from '../units.ts';
-import { text, texts } from '../values.ts';
+import { duration, text, texts } from '../values.ts';
 import { kafkaSaslOptions } from './kafka-sasl.ts';
 import { kafkaTlsOptions } from './kafka-tls.ts';
 
@@ -20,6 +20,12 @@ export function kafkaOptions(readSecret: (raw: unknown) => Secret | Refusal, rea
       allowed: 'a text of 1 to 200 of a-z A-Z 0-9 . _ -',
       fallback: 'content-review-connector',
       check: (name) => (/^[A-Za-z0-9._-]{1,200}$/.test(name) ? undefined : ''),
+    }),
+    requestTimeout: duration({
+      help: 'How long a broker may take to answer before the connection counts as dead. What is asked to wait at the broker (joining the group) waits on top.',
+      fallback: '30s',
+      min: '1s',
+      max: '5m',
     }),
     tls: kafkaTlsOptions(readSecret, readPem),
     sasl: kafkaSaslOptions(readSecret, readPem),

@@ -25,7 +25,7 @@ async function begin(directory: string): Promise<{ stack: Stack; replica: Replic
       review: { poll: { initial: '200ms', max: '1s' }, uploadGrace: '5s' },
       kafka: { sessionTimeout: '6s', heartbeat: '500ms' },
     },
-    config: { log: { level: 'debug' }, service: { timeouts: { headers: '15s' } } },
+    config: { log: { level: 'debug' }, kafka: { requestTimeout: '10s' }, service: { timeouts: { headers: '15s' } } },
     policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
   });
   after(() => stack.stop());
