@@ -7,7 +7,7 @@ import { createLogger } from '../../../src/telemetry/logger.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { toolJson } from '../tools/tool.ts';
+import { tool, toolJson } from '../tools/tool.ts';
 import { documentedRights, grant, type Right, revoke } from './documented-rights.ts';
 import { PASSWORD, type SecuredKafka } from './secured-kafka.ts';
 
@@ -91,6 +91,28 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const audit = await toolJson<{ verdict?: string }>('audit', '--config', auditor);
       assert.equal(audit.code, 0, JSON.stringify(audit));
       assert.equal((await toolJson('journal', '--config', auditor)).code, 0);
+    });
+
+    it('has its dead letters replayed by who may do that too', async () => {
+      const both = [...documentedRights('auditor', names), ...documentedRights('replayer', names)];
+      await grant(await kafka.admin(), 'replayer', both);
+      const replayer = file(
+        'replayer-config.yaml',
+        readFileSync(stack.configFile, 'utf8').replace('username: connector', 'username: replayer'),
+      );
+      const { code, out, err } = await tool(
+        'dead-letters',
+        'replay',
+        '--config',
+        replayer,
+        '--since',
+        '1h',
+        '--to',
+        'source',
+        '--yes',
+      );
+      assert.equal(code, 0, out + err);
+      assert.equal((await kafka.readAll(stack.topics.source)).length, 22);
     });
 
     it('ends with exit code 4 and names the right that is missing at its start', async () => {
