@@ -28,13 +28,13 @@ export interface CsvProblem {
 }
 
 export class CsvRecords {
-  readonly #parser: RecordParser;
+  readonly #parser: CheckedRecords;
   readonly #ends: { readonly cells: string[]; readonly end: number }[] = [];
   readonly #window = new Window();
 
   /** @param maxRecordBytes a larger record is the problem CSV_MAX_RECORD_SIZE. */
   constructor(maxRecordBytes: number, { strict = true }: { readonly strict?: boolean } = {}) {
-    this.#parser = new RecordParser(
+    this.#parser = new CheckedRecords(
       {
         bom: false,
         // Both kinds of line end; a CR alone is content.
@@ -81,7 +81,7 @@ export class CsvRecords {
 
 type ParserOptions = ConstructorParameters<typeof Parser>[0];
 
-class RecordParser extends Parser {
+class CheckedRecords extends Parser {
   readonly #onRecord: (cells: string[], end: number) => void;
 
   constructor(options: ParserOptions, onRecord: (cells: string[], end: number) => void) {
