@@ -10,6 +10,7 @@ import { connectKafka, questionFailure } from '../kafka/index.ts';
 import type { SchemaRegistry } from '../registry/index.ts';
 import { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { filterOf } from './filter.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { schemaRegistry } from './schema-registry.ts';
 import { systemClock, systemRandom } from './system.ts';
@@ -72,6 +73,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
         reservedTopics: config.pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
         inOrder: output.order === 'source',
         skipsNullValues: source.nullValues === 'skip',
+        isFiltered: filterOf(pipeline),
         transactionTimeoutMs: tuning.transactionTimeoutMs,
       },
       scan,

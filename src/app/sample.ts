@@ -3,7 +3,6 @@ import type { PipelineConfig } from '../config/schema.ts';
 import type { JobContext, PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, RecordHeaders, SourceRecord } from '../core/record.ts';
 import { PLAIN_FORMATS } from '../formats/index.ts';
-import { DEFAULT_COLUMNS, RowLayout } from '../review/columns.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { type KindServices, kindOf } from './kinds.ts';
 
@@ -50,10 +49,10 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const notes: string[] = [];
   const { name: formatName } = readerOf(pipeline, notes);
   const record = recordOf(pipeline, sample, notes);
-  let item: ContentItem | undefined;
+  let upload = '';
   const kind = kindOf(
     pipeline,
-    inventedService(() => (item === undefined ? '' : echoed(item, pipeline))),
+    inventedService(() => echoed(upload)),
     createLogger({ level: 'silent' }),
     () => PLAIN_FORMATS[formatName],
   );
@@ -61,13 +60,13 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
   if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
   if ('poison' in decoded) return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
-  item = decoded.item;
+  const { item } = decoded;
+  upload = (await kind.encode([item])).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
   const published = publishedSample(pipeline.output.topic, outgoing);
   if (pipeline.kind === 'lookup') {
     return answer({ outcome: 'accepted', upload: `/v1/decisions/${encodeURIComponent(item.content)}`, published });
   }
-  const upload = (await kind.encode([item])).body.toString('utf8');
   return answer({ outcome: 'accepted', ...(pipeline.kind === 'review' ? { type: item.type } : {}), upload, published });
 }
 
@@ -115,7 +114,7 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
 }
 
 /** A service that gives every upload back, decided. */
-function inventedService(file: () => string): KindServices {
+export function inventedService(file: () => string): KindServices {
   const nothing = (): never => {
     throw new Error('a sample needs no service');
   };
@@ -137,19 +136,9 @@ function inventedService(file: () => string): KindServices {
   };
 }
 
-/** The result file (service-interface.md 2.3) of an upload with this item alone. */
-function echoed(item: ContentItem, { batch }: PipelineConfig): string {
-  const layout = new RowLayout({
-    ...DEFAULT_COLUMNS,
-    referenceColumn: batch.referenceColumn,
-    escapeFormulas: batch.escapeFormulas,
-  });
-  layout.observe(item);
-  const line = (cells: readonly string[]) => `${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\r\n`;
-  return (
-    line(['Status', 'Service result', 'Labels', ...layout.header()]) +
-    line(['SUCCESS', INVENTED_RESULT, '[]', ...layout.row(item)])
-  );
+/** The result file (service-interface.md 2.3) of an upload with one row. No name in a header has a line end. */
+function echoed(upload: string): string {
+  return `Status,Service result,Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
 }
 
 function publishedSample(topic: string, { key, value, headers = {} }: OutgoingRecord): PublishedSample {

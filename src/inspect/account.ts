@@ -45,10 +45,12 @@ export interface TakenRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly hasValue: boolean;
+  /** Whether the configuration's filter does not want it; undefined when that cannot be told here. Asked only when it matters. */
+  readonly isFiltered?: (() => boolean | undefined) | undefined;
 }
 
 /** Why a record without a terminal record is not called missing. */
-export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start' | 'moving';
+export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start' | 'moving' | 'filter';
 
 export const REASONS: Readonly<Record<UnknownReason, string>> = {
   retention: 'retention has removed the beginning of an output topic: older records may have had their terminal record there',
@@ -56,6 +58,7 @@ export const REASONS: Readonly<Record<UnknownReason, string>> = {
   reset: 'the group was reset, and the journal no longer tells which records that passed over',
   start: 'the journal does not tell where the pipeline began: it was written by an older version',
   moving: 'the journal was rewritten while it was read: ask again',
+  filter: 'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
 };
 
 /**
@@ -63,7 +66,7 @@ export const REASONS: Readonly<Record<UnknownReason, string>> = {
  * settled since. Only what the journal calls settled, and no output shows, is missing.
  */
 export function accountOf(
-  { offset, timestampMs, hasValue }: TakenRecord,
+  { offset, timestampMs, hasValue, isFiltered }: TakenRecord,
   terminals: Terminals,
   journal: JournalWord,
   limits: Limits,
@@ -75,6 +78,8 @@ export function accountOf(
   if (journal.start !== undefined && offset < journal.start) return { account: 'beforeStart' };
   if (journal.isPassedOver(offset)) return { account: 'passedOver' };
   if (!hasValue && limits.skipsNullValues) return { account: 'skipped' };
+  const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
+  if (filtered !== false) return filtered === true ? { account: 'skipped' } : { account: 'unknown', reason: 'filter' };
   const beforeAll = terminals.first === undefined || offset < terminals.first;
   if (journal.hasForgottenResets) return { account: 'unknown', reason: 'reset' };
   if (limits.compacted) return { account: 'unknown', reason: 'compaction' };

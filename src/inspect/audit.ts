@@ -186,12 +186,16 @@ async function judge(
   const missing = new Map<number, OffsetSet>();
   for (const tally of tallies.values()) {
     const { partition, from, to } = tally;
+    const { isFiltered } = pipeline;
     const builder = new BalanceBuilder(tally, journalWord(journals.get(partition), partition), limitsOf(partition));
     await scan.read(
       pipeline.topics.source,
       { partition, from, until: to },
       (records) => {
-        for (const { offset, timestampMs, value } of records) builder.take({ offset, timestampMs, hasValue: value !== null });
+        for (const record of records) {
+          const { offset, timestampMs, value } = record;
+          builder.take({ offset, timestampMs, hasValue: value !== null, isFiltered: isFiltered && (() => isFiltered(record)) });
+        }
       },
       signal,
     );

@@ -14,7 +14,7 @@ export interface PartitionBalance {
   readonly records: number;
   readonly decided: number;
   readonly deadLettered: number;
-  /** Null values that the configuration skips. */
+  /** Null values, and records that the filter does not want. */
   readonly skipped: number;
   /** Skipped by a reset of the group to a later offset. */
   readonly passedOver: number;

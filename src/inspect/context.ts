@@ -1,6 +1,7 @@
 /** What the tools know of the pipeline that they look at, and through what they look. */
 import type { Clock } from '../core/ports/clock.ts';
 import type { ClusterAdmin } from '../core/ports/kafka.ts';
+import type { SourceRecord } from '../core/record.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
 
 /** What the service says about a batch, in its own words. */
@@ -27,6 +28,8 @@ export interface PipelineView {
   readonly reservedTopics: readonly string[];
   /** Null values are skipped, not dead-lettered. */
   readonly skipsNullValues: boolean;
+  /** Whether `source.filter` does not want a record, as it is configured now; undefined when that cannot be told here. Absent: no filter. */
+  readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;
   /** How long a transaction of the connector can stay open, ms. */
   readonly transactionTimeoutMs: number;
 }

@@ -56,7 +56,12 @@ async function lookAt(
   const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
   const jobs = await describeJobs(inspection, trace, { liveId: live?.record.id, behind }, notes);
   const { account, reason } = accountOf(
-    { offset: at.offset, timestampMs: source.timestampMs ?? 0, hasValue: source.valueBytes !== null },
+    {
+      offset: at.offset,
+      timestampMs: source.timestampMs ?? 0,
+      hasValue: source.valueBytes !== null,
+      isFiltered: source.isFiltered,
+    },
     tally,
     journalWord(journal, at.partition),
     {
@@ -116,6 +121,7 @@ interface SourceFacts {
   readonly record: 'present' | 'none' | 'removed';
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;
+  readonly isFiltered?: (() => boolean | undefined) | undefined;
 }
 
 async function sourceRecord(
@@ -130,7 +136,12 @@ async function sourceRecord(
     pipeline.topics.source,
     { partition, from: offset, until: Math.min(offset + 1, stable) },
     (records) => {
-      for (const { timestampMs, value } of records) facts = { record: 'present', timestampMs, valueBytes: value?.length ?? null };
+      const { isFiltered } = pipeline;
+      for (const record of records) {
+        const { timestampMs, value } = record;
+        const filtered = isFiltered && (() => isFiltered(record));
+        facts = { record: 'present', timestampMs, valueBytes: value?.length ?? null, isFiltered: filtered };
+      }
     },
     signal,
   );

@@ -12,6 +12,10 @@ const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]
   ['source.mapping.decisionId', 'source: {topic: events, mapping: {decisionId: {field: id}}}', ['lookup']],
   ['source.mapping.metadata', 'source: {topic: events, mapping: {metadata: about}}', ['review']],
   ['source.mapping.expectedResult', 'source: {topic: events, mapping: {expectedResult: wanted}}', ['review']],
+  ['source.mapping.contentKind', 'source: {topic: events, mapping: {contentKind: url}}', ['review']],
+  ['source.mapping.flatten', 'source: {topic: events, mapping: {flatten: true}}', ['review']],
+  ['source.maxMetadata', 'source: {topic: events, maxMetadata: 1KiB}', ['review']],
+  ['source.maxMetadataKeys', 'source: {topic: events, maxMetadataKeys: 7}', ['review']],
   ['batch.referenceColumn', 'source: {topic: events}, batch: {referenceColumn: ref}', ['review']],
   ['output.includeContent', 'source: {topic: events}, output: {includeContent: true}', ['review']],
 ];

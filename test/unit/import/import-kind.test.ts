@@ -194,3 +194,14 @@ test('a record that could not be imported gets a receipt with status ERROR', asy
     ['ERROR', null, { code: 'batch_failed', message: 'it failed' }],
   );
 });
+
+test('data may be put together from expressions, and a filter skips what is not wanted unless it was taken before', () => {
+  const fields = { id: 'id', name: "join(' ', [first, last])", none: 'none' };
+  const over: Partial<ImportOptions> = { type: { field: 'kind', map: { 1: 'user' } }, data: { fields }, filter: 'kind != `9`' };
+  const value = '{"kind":1,"id":12345678901234567890,"first":"Jo","last":"Do"}';
+  assert.equal(decoded(value, over), '{"type":"user","data":{"id":12345678901234567890,"name":"Jo Do"}}');
+  assert.equal(decoded({ kind: 9 }, over), 'filter');
+  assert.equal(decoded({ kind: 9 }, over, { type: 'import' }), 'type_not_allowed');
+  assert.equal(decoded({ kind: 1, id: 1 }, over), 'mapping_failed');
+  assert.equal(decoded({ kind: 1, id: 1, first: 'x'.repeat(2_000), last: '' }, over), 'too_large');
+});

@@ -266,3 +266,23 @@ test('a transaction that stays open on an output is told, and given up after the
   );
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });
+
+test('a record that the filter does not want is skipped, not missing; where that cannot be told it is unknown', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const decode = ports.kind.decode.bind(ports.kind);
+      ports.kind.decode = (record, ...more) => (record.offset === 1 ? { skip: 'filter' } : decode(record, ...more));
+      return ports;
+    },
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(30_000);
+  const filtered = { pipeline: { isFiltered: ({ offset }: { readonly offset: number }) => offset === 1 } };
+  assert.deepEqual(columns(await auditOf(world, {}, filtered)), { records: 3, decided: 2, skipped: 1 });
+  assert.equal(await stateOf(world, 1, filtered), 'skipped');
+  const untold = { pipeline: { isFiltered: () => undefined } };
+  assert.deepEqual(columns(await auditOf(world, {}, untold)), { records: 3, decided: 2, unknown: 1 });
+  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
+});

@@ -212,3 +212,12 @@ test('what could not be looked up gets a record with status ERROR', async () => 
   check(value);
   assert.deepEqual([value.status, value.decision_id, value.error.code], ['ERROR', 'a', 'review_timeout']);
 });
+
+test('a filter skips ids that are not wanted: of events, and of values that are ids', () => {
+  const ofEvents = { decisionId: 'ids[-1]', filter: "status == 'open'" };
+  assert.equal(decoded({ status: 'open', ids: ['a', 'b'] }, ofEvents), 'b');
+  assert.equal(decoded({ status: 'shut', ids: ['a', 'b'] }, ofEvents), 'filter');
+  assert.equal(decoded('d-1', { filter: "starts_with(content, 'd-')" }), 'd-1');
+  assert.equal(decoded('e-1', { filter: "starts_with(content, 'd-')" }), 'filter');
+  assert.equal(decoded('e-1', { filter: 'content' }), 'mapping_failed');
+});
