@@ -1,0 +1,5 @@
+import { MemoryRegistry } from '../support/memory/schema-registry.ts';
+import { schemaRegistrySuite } from './schema-registry.suite.ts';
+
+const registry = new MemoryRegistry();
+schemaRegistrySuite(() => registry);

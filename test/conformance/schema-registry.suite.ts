@@ -1,0 +1,60 @@
+/** What a schema registry must be like for the connector, run against a real one and against the one in memory. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import type { NewSchema, SchemaRegistry } from '../../src/registry/index.ts';
+
+const SIGNAL = new AbortController().signal;
+
+const avro = (...fields: readonly object[]): NewSchema => ({
+  type: 'AVRO',
+  text: JSON.stringify({ type: 'record', name: 'R', fields: [{ name: 'a', type: 'string' }, ...fields] }),
+});
+const FIRST = avro();
+const GROWN = avro({ name: 'b', type: 'string', default: '' });
+const PROTOBUF: NewSchema = { type: 'PROTOBUF', text: 'syntax = "proto3"; message R { string a = 1; }' };
+
+/** @param registry the one under test; subjects of the suite are new ones */
+export function schemaRegistrySuite(registry: () => SchemaRegistry): void {
+  const newSubject = () => `suite-${randomBytes(6).toString('hex')}-value`;
+
+  test('a subject that nobody registered is unknown, and takes any schema', async () => {
+    const subject = newSubject();
+    assert.equal(await registry().versions(subject, SIGNAL), undefined);
+    assert.equal(await registry().version(subject, 'latest', SIGNAL), undefined);
+    assert.equal(await registry().lookup(subject, FIRST, SIGNAL), undefined);
+    assert.deepEqual(await registry().compatibility(subject, FIRST, SIGNAL), { compatible: true, messages: [] });
+  });
+
+  test('a schema that was registered is found by its text and by its id, and registering it again changes nothing', async () => {
+    const subject = newSubject();
+    const id = await registry().register(subject, FIRST, SIGNAL);
+    assert.equal(await registry().register(subject, FIRST, SIGNAL), id);
+    const found = await registry().lookup(subject, FIRST, SIGNAL);
+    assert.deepEqual([found?.id, found?.version, found?.type], [id, 1, 'AVRO']);
+    const byId = await registry().byId(id, SIGNAL);
+    assert.deepEqual([byId?.type, JSON.parse(byId?.text ?? ''), byId?.imports], ['AVRO', JSON.parse(FIRST.text), []]);
+    assert.equal(await registry().lookup(subject, GROWN, SIGNAL), undefined);
+  });
+
+  test('a second schema is the latest version, and the first is still found as the first', async () => {
+    const subject = newSubject();
+    const first = await registry().register(subject, FIRST, SIGNAL);
+    assert.equal((await registry().compatibility(subject, GROWN, SIGNAL)).compatible, true);
+    const second = await registry().register(subject, GROWN, SIGNAL);
+    assert.notEqual(first, second);
+    assert.deepEqual(await registry().versions(subject, SIGNAL), [1, 2]);
+    assert.equal((await registry().version(subject, 'latest', SIGNAL))?.version, 2);
+    assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
+  });
+
+  test('one schema under two subjects has one id', async () => {
+    const id = await registry().register(newSubject(), PROTOBUF, SIGNAL);
+    assert.equal(await registry().register(newSubject(), PROTOBUF, SIGNAL), id);
+    assert.equal((await registry().byId(id, SIGNAL))?.type, 'PROTOBUF');
+  });
+
+  test('whoever gave up is not answered', async () => {
+    await assert.rejects(registry().lookup(newSubject(), FIRST, AbortSignal.abort(new Error('gave up'))), /gave up/);
+  });
+}

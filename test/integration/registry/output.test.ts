@@ -1,0 +1,144 @@
+/** Outputs with schemas, over a real registry and a real broker: registered at deploy time, read back by those who know neither. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import avsc from 'avsc';
+import protobuf from 'protobufjs';
+import { startRegistry } from '../../../dev/registry/start.ts';
+import { ConfluentRegistry } from '../../../src/registry/index.ts';
+import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
+import { assertContract } from '../../support/contracts.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type ReadRecord, testKafka } from '../../support/kafka.ts';
+import { registrySettings } from '../../support/registry.ts';
+import { type StackPipeline, startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { tool, toolJson } from '../tools/tool.ts';
+
+const PATIENCE = { deadlineMs: 60_000 };
+const EACH = 20;
+const SOON = { batch: { maxRows: 50, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
+
+const [kafka, server] = await Promise.all([testKafka(), startRegistry()]);
+const registry = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 60_000 }));
+after(async () => {
+  await registry.close();
+  await server.stop();
+});
+
+schemaRegistrySuite(() => registry);
+
+/** What a consumer does: the id in front of the value, its schema from the registry, a decoder of that language. */
+async function consumed(value: Buffer): Promise<Record<string, unknown>> {
+  assert.equal(value[0], 0);
+  const answer = await fetch(`${server.url}/schemas/ids/${value.readInt32BE(1)}`);
+  const { schema, schemaType } = (await answer.json()) as { schema: string; schemaType?: string };
+  const payload = value.subarray(5);
+  if (schemaType === 'JSON') return JSON.parse(String(payload));
+  if (schemaType !== 'PROTOBUF') return avsc.Type.forSchema(JSON.parse(schema)).fromBuffer(payload);
+  assert.equal(payload[0], 0, 'the first message of the file');
+  const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
+  const [type] = (root.lookup(space) as protobuf.Namespace).nestedArray;
+  assert.ok(type instanceof protobuf.Type);
+  return type.toObject(type.decode(payload.subarray(1)), { longs: Number, enums: String });
+}
+
+test('a connector starts only with its schemas registered, then its records are read by their ids, also while the registry is down', async () => {
+  const directory = temporaryDirectory();
+  const stack = await startStack(kafka, directory, {
+    partitions: 1,
+    config: { schemaRegistry: { urls: [server.url], timeout: '60s' } },
+    pipeline: { name: 'posts', output: { format: 'avro' }, ...SOON },
+    beside: [
+      {
+        partitions: 1,
+        pipeline: { name: 'users', kind: 'import', output: { format: 'protobuf', subject: 'record-name' }, ...SOON },
+      },
+      { partitions: 1, pipeline: { name: 'framed', output: { format: 'json-schema' }, ...SOON } },
+      {
+        partitions: 1,
+        pipeline: { name: 'events', output: { format: 'cloudevents', cloudEvents: { mode: 'structured' } }, ...SOON },
+      },
+    ],
+  });
+  after(() => stack.stop());
+  const flags = ['--config', stack.configFile];
+  const [posts, users, framed, events] = stack.pipelines as [StackPipeline, StackPipeline, StackPipeline, StackPipeline];
+
+  assert.equal((await tool('schemas', 'check', ...flags)).code, 5);
+  const refused = await stack.startReplica();
+  const { error } = await refused.logged('refuses to run');
+  assert.match(String(error), new RegExp(`not registered under subject ${posts.topics.decisions}-value.*schemas register`));
+  assert.deepEqual(await refused.process.exited, { code: 4, signal: null });
+  assert.equal(await registry.versions(`${posts.topics.decisions}-value`, new AbortController().signal), undefined);
+
+  const registered = await tool('schemas', 'register', ...flags);
+  assert.equal(registered.code, 0, registered.err);
+  assert.match(registered.out, /content_review\.v1\.Receipt .* registered now/);
+  assert.equal((await tool('schemas', 'register', ...flags)).code, 0);
+  assert.equal((await tool('schemas', 'check', ...flags)).code, 0);
+
+  const replica = await stack.startReplica();
+  await replica.logged('running');
+  const metadata = '{"id":12345678901234567890,"score":1.5,"名":"🙂"}';
+  const send = (pipeline: StackPipeline) =>
+    kafka.write(
+      pipeline.topics.source,
+      Array.from({ length: EACH }, (_, n) => ({
+        key: `k${n}`,
+        value:
+          pipeline === users
+            ? JSON.stringify({ type: 'user', data: { n } })
+            : `{"type":"post","content":"text ${n}","metadata":${metadata}}`,
+      })),
+    );
+  const written = async (pipeline: StackPipeline, count: number): Promise<readonly ReadRecord[]> =>
+    eventually(
+      `${count} records of ${pipeline.name}`,
+      async () => {
+        const records = await kafka.readAll(pipeline.topics.decisions);
+        return records.length >= count ? records : undefined;
+      },
+      PATIENCE,
+    );
+  await Promise.all(stack.pipelines.map(send));
+
+  for (const { key, value, headers } of await written(posts, EACH)) {
+    const {
+      id,
+      status,
+      metadata: text,
+      source,
+      decided_at,
+    } = (await consumed(value as Buffer)) as Record<string, Record<string, unknown>>;
+    assert.deepEqual([id, status, text, source?.key], [String(headers['event-id']), 'SUCCESS', metadata, String(key)]);
+    assert.equal(typeof decided_at, 'number');
+  }
+  for (const { value, headers } of await written(users, EACH)) {
+    const { id, status, import_status, source } = await consumed(value as Buffer);
+    assert.deepEqual([id, status, import_status], [String(headers['event-id']), 'STATUS_SUCCESS', 'COMPLETE']);
+    assert.equal((source as { topic: string }).topic, users.topics.source);
+  }
+  for (const { value } of await written(framed, EACH)) assertContract('decision', await consumed(value as Buffer));
+  for (const { value, headers } of await written(events, EACH)) {
+    const event = JSON.parse(String(value));
+    assert.deepEqual([event.id, event.specversion, event.source], [String(headers['event-id']), '1.0', '/content-review/events']);
+    assertContract('decision', event.data);
+    assert.ok(String(value).includes(metadata));
+  }
+
+  // The tools that read the output know every format.
+  for (const { name } of [posts, framed, events]) {
+    const told = await toolJson<{
+      terminals: { decision: { status: string; batch: { type: string } } | null }[];
+      summary: string;
+    }>('explain', '0:3', ...flags, '--pipeline', name, '--no-service');
+    assert.equal(told.terminals[0]?.decision?.batch.type, 'post', told.summary);
+  }
+  assert.equal((await tool('audit', ...flags, '--pipeline', 'users')).code, 0);
+
+  await server.kill();
+  await Promise.all([send(posts), send(users)]);
+  assert.equal((await written(posts, 2 * EACH)).length, 2 * EACH);
+  assert.equal((await written(users, 2 * EACH)).length, 2 * EACH);
+  assert.ok(!replica.lines.some((line) => line.includes('schema registry')));
+});
