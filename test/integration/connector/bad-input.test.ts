@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
+import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
@@ -118,7 +119,7 @@ test('a wrong service key: not ready with the reason, nothing lost, and all goes
   assert.equal((await fetch(`${url}/livez`)).status, 200);
   assert.equal(await replica.metric('items_in_flight'), 40);
 
-  writeFileSync(keyFile, 'stack-key');
+  writeFileSync(keyFile, CANARY.key);
   const terminal = new TerminalRecords(kafka, keyed);
   await terminal.untilCount(source.length, 60_000);
   await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
