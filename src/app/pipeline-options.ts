@@ -59,6 +59,7 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
       uploadDrainMs: UPLOAD_DRAIN_MS,
       resetConfirmMs: RESET_CONFIRM_MS,
     },
+    metrics: { maxResults: config.metrics.maxResults },
     concurrency: {
       uploads: config.service.concurrency.transfers,
       polls: config.service.concurrency.requests,

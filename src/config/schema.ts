@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { group, listOf } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
-import { httpOptions, logOptions, memoryOptions, shutdownOptions } from './options/process.ts';
+import { httpOptions, logOptions, memoryOptions, metricsOptions, shutdownOptions } from './options/process.ts';
 import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
 import type { PemPath } from './read-file.ts';
@@ -21,6 +21,7 @@ export function configSchema(readSecret: (raw: unknown) => Secret | Refusal, rea
     schemaRegistry: schemaRegistryOptions(readSecret, readPem),
     pipelines: listOf('What this process runs; each pipeline has its own group, journal and shards.', pipelineOptions()),
     http: httpOptions(),
+    metrics: metricsOptions(),
     memory: memoryOptions(),
     log: logOptions(),
     shutdown: shutdownOptions(),

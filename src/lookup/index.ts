@@ -50,7 +50,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       if (isPending(decision.rawStatus)) return undefined;
       const failed = normaliseDecisionStatus(decision.rawStatus.trim().toUpperCase()) === 'ERROR';
       const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
-      return { partition, offset, status: failed ? 'error' : 'success', record };
+      return { partition, offset, status: failed ? 'error' : 'success', result: decision.result ?? undefined, record };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const about = job();

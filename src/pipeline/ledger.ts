@@ -6,15 +6,18 @@
  * `recovered` are records in live jobs that a claim found, `released` those that were in flight when a shard was given up.
  */
 import type { Metrics } from '../core/ports/telemetry.ts';
+import type { DecisionMix } from './decision-mix.ts';
 
 export class Ledger {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
+  readonly #mix: DecisionMix | undefined;
   #open = 0;
 
-  constructor(metrics: Metrics, pipeline: string) {
+  constructor(metrics: Metrics, pipeline: string, mix?: DecisionMix) {
     this.#metrics = metrics;
     this.#labels = { pipeline };
+    this.#mix = mix;
   }
 
   /** Records that came in and have neither ended nor been given up: must equal what is in flight. */
@@ -28,6 +31,15 @@ export class Ledger {
 
   recovered(records: number): void {
     this.#book('items_recovered_total', {}, records, 1);
+  }
+
+  /** Decisions that were published, by their status and their result. */
+  published(decisions: readonly { readonly status: 'success' | 'error'; readonly result?: string | undefined }[]): void {
+    let errors = 0;
+    for (const { status } of decisions) if (status === 'error') errors++;
+    this.decided('SUCCESS', decisions.length - errors);
+    this.decided('ERROR', errors);
+    this.#mix?.count(decisions);
   }
 
   decided(status: 'SUCCESS' | 'ERROR', records: number): void {

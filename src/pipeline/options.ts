@@ -60,6 +60,10 @@ export interface PipelineOptions {
     /** A group offset that is not ours is read again after this time before it counts as a reset, and so is an end of the source log that lies behind what was read. */
     readonly resetConfirmMs: number;
   };
+  readonly metrics: {
+    /** Results that have a series of their own in the mix of decisions; 0: none is counted. */
+    readonly maxResults: number;
+  };
   /** Uploads at a time, status requests at a time, downloads at a time: over the whole pipeline. */
   readonly concurrency: { readonly uploads: number; readonly polls: number; readonly downloads: number; readonly claims: number };
 }

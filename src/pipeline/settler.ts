@@ -26,6 +26,7 @@ interface ChunkRow {
   readonly offset: number;
   readonly record: OutgoingRecord;
   readonly status: ResultRow['status'];
+  readonly result: string | undefined;
 }
 
 export class Settler {
@@ -87,6 +88,8 @@ class Pass {
   /** Rows whose decisions Kafka does not take. */
   #refused: SourceCoordinate[] = [];
   #rows = 0;
+  /** Of the pass: in the transactions of its rows. */
+  #publishingMs = 0;
 
   constructor(shard: ShardRuntime, kind: ResultFileKind, job: LiveJob, status: RemoteStatus, download: number) {
     this.#shard = shard;
@@ -121,6 +124,8 @@ class Pass {
       cut = error;
     }
     // Also after a cut: these rows are as good as any, and the next download skips them.
+    const readingMs = context.clock.now() - startedMs - this.#publishingMs;
+    context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
     await this.#deadLetterRefused();
     if (this.#job.left.size === 0) {
@@ -151,7 +156,7 @@ class Pass {
       this.#refused.push({ partition, offset });
       return;
     }
-    this.#chunk.push({ partition, offset, status: row.status, record: row.record });
+    this.#chunk.push({ partition, offset, status: row.status, result: row.result, record: row.record });
     this.#chunkBytes += row.bytes;
   }
 
@@ -161,11 +166,10 @@ class Pass {
     this.#chunk = [];
     this.#chunkBytes = 0;
     if (chunk.length === 0) return;
+    const fromMs = context.clock.now();
     await this.#shard.settle(this.#job, context.options.output.topic, chunk);
-    let errors = 0;
-    for (const row of chunk) if (row.status === 'error') errors++;
-    context.ledger.decided('SUCCESS', chunk.length - errors);
-    context.ledger.decided('ERROR', errors);
+    this.#publishingMs += context.clock.now() - fromMs;
+    context.ledger.published(chunk);
     context.metrics.observe(
       'event_to_decision_seconds',
       labels,

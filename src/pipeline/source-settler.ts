@@ -136,7 +136,7 @@ export class SourceSettler {
     records: ReadonlyMap<string, SourceRecord> = new Map(),
   ): Promise<void> {
     const { context, chunk, labels } = this.#shard;
-    const fitting: (TerminalRecord & { readonly status: 'success' | 'error' })[] = [];
+    const fitting: (TerminalRecord & { readonly status: 'success' | 'error'; readonly result?: string | undefined })[] = [];
     const refused: SourceCoordinate[] = [];
     const letters: Letter[] = [];
     for (const one of outcomes) {
@@ -151,9 +151,7 @@ export class SourceSettler {
       (one) => one,
       async (some) => {
         await this.#shard.settle(job, context.options.output.topic, some);
-        const errors = some.filter(({ status }) => status === 'error').length;
-        context.ledger.decided('SUCCESS', some.length - errors);
-        context.ledger.decided('ERROR', errors);
+        context.ledger.published(some);
         const sinceMs = Math.max(0, context.clock.now() - job.record.oldestEventMs);
         context.metrics.observe('event_to_decision_seconds', labels, sinceMs / 1000);
       },

@@ -10,6 +10,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { RefusedError } from './errors.ts';
+import { DecisionMix } from './decision-mix.ts';
 import { Ledger } from './ledger.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
@@ -72,7 +73,7 @@ export class Supervisor {
       options,
       instance: random.id(),
       budget: this.#budget,
-      ledger: new Ledger(metrics, options.name),
+      ledger: new Ledger(metrics, options.name, new DecisionMix(metrics, options.name, options.metrics.maxResults)),
       waits,
       gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
       limits: {

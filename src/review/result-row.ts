@@ -75,7 +75,8 @@ export class ResultRowReader {
     if (this.#renderer.includeContent) length += cellAt(cells, header.content).length;
     const { partition, offset } = reference;
     const status = this.#status(cells);
-    return { partition, offset, status, bytes: length, record: this.#render(cells, status, reference, parts, job) };
+    const result = cellAt(cells, this.#header.result) || undefined;
+    return { partition, offset, status, result, bytes: length, record: this.#render(cells, status, reference, parts, job) };
   }
 
   /** To be called after the last row: which columns no row laid claim to. */

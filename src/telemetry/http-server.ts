@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { OPENMETRICS_CONTENT_TYPE, openMetricsOf, prefersOpenMetrics } from './exposition.ts';
 import type { Health } from './health.ts';
 import type { PromMetrics } from './metrics.ts';
 
@@ -70,8 +71,15 @@ async function answer(
     return send(response, ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
   health.publish(metrics);
-  const body = await metrics.render();
-  response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' }).end(body);
+  const text = await metrics.render();
+  const open = prefersOpenMetrics(request.headers.accept);
+  response
+    .writeHead(200, {
+      'content-type': open ? OPENMETRICS_CONTENT_TYPE : metrics.contentType,
+      'cache-control': 'no-store',
+      vary: 'Accept',
+    })
+    .end(open ? openMetricsOf(text) : text);
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

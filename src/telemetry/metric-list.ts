@@ -18,12 +18,15 @@ export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
   reason: 'Why, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
+  result:
+    'Result as the service names it. The first `metrics.maxResults` of a pipeline have a series each; later ones, and those that do not look like a name (64 letters, digits, spaces and `_.:/-` at most), are `other`.',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, …',
   outcome: 'How it ended: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   target: 'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
   code: 'HTTP status, or the kind of failure when there was no answer.',
-  stage: 'Stage of a batch: buffer, create, journal, upload, review, download, settle.',
+  stage:
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows).',
   state: 'State of a batch, or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
   certificate: 'Whose certificate: client, ca or broker.',
@@ -55,6 +58,11 @@ export const METRICS = {
     labels: ['pipeline', 'reason'],
   },
   decisions_total: { kind: 'counter', help: 'Decisions published, by their status.', labels: ['pipeline', 'status'] },
+  decision_results_total: {
+    kind: 'counter',
+    help: 'Decisions published, by their result; those without one (imports, most errors) are in decisions_total only.',
+    labels: ['pipeline', 'result'],
+  },
   dead_lettered_total: { kind: 'counter', help: 'Source records published as dead letters.', labels: ['pipeline', 'reason'] },
   event_to_decision_seconds: {
     kind: 'histogram',
@@ -192,6 +200,11 @@ export const METRICS = {
     kind: 'gauge',
     help: 'When the first certificate of the connections to Kafka expires, seconds since the epoch: alert two weeks before.',
     labels: ['certificate'],
+  },
+  log_lines_dropped_total: {
+    kind: 'counter',
+    help: 'Log lines thrown away because nobody read standard output fast enough.',
+    labels: [],
   },
   loops: { kind: 'gauge', help: 'Loops of the engine by state; stuck ones are named by /livez.', labels: ['state'] },
   ready: { kind: 'gauge', help: '1 when a readiness condition holds, 0 when not; /readyz says why.', labels: ['condition'] },

@@ -15,6 +15,18 @@ export function httpOptions() {
   });
 }
 
+/** `metrics`: how many series there may be. */
+export function metricsOptions() {
+  return group('What /metrics shows.', {
+    maxResults: integer({
+      help: 'Results of decisions that have a series each in decision_results_total, in each pipeline; later ones are counted as other. 0: the mix is not counted.',
+      fallback: 20,
+      min: 0,
+      max: 200,
+    }),
+  });
+}
+
 /** `memory`: the budget (I7). */
 export function memoryOptions() {
   return group('Bounds on memory.', {

@@ -56,6 +56,8 @@ export interface JobContext {
 /** One row of a result file that names a source record. */
 export interface ResultRow extends SourceCoordinate {
   readonly status: 'success' | 'error';
+  /** What the service decided, for the mix of decisions; absent when there is none. */
+  readonly result?: string | undefined;
   /** Bytes, roughly, of its terminal record: for chunk sizes. */
   readonly bytes: number;
   readonly record: OutgoingRecord;
@@ -68,7 +70,10 @@ export interface MalformedRow {
 
 /** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
 export type ItemOutcome = SourceCoordinate &
-  ({ readonly status: 'success' | 'error'; readonly record: OutgoingRecord } | { readonly poison: Poison });
+  (
+    | { readonly status: 'success' | 'error'; readonly result?: string | undefined; readonly record: OutgoingRecord }
+    | { readonly poison: Poison }
+  );
 
 /** What all kinds do alike. */
 export interface KindSteps {

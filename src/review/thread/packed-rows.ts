@@ -6,16 +6,19 @@ import type { MalformedRow, ResultRow } from '../../core/ports/pipeline-kind.ts'
 import type { HeaderValue, RecordHeaders } from '../../core/record.ts';
 
 export interface PackedRows {
-  /** Per row: partition, offset, 1 for an error, size, bytes of the key, bytes of the value (-1: null). */
+  /** Per row: partition, offset, 1 for an error, which of the results (-1: none), size, bytes of the key, bytes of the value (-1: null). */
   readonly numbers: Float64Array<ArrayBuffer>;
   /** Key and value of each row, one behind the other. */
   readonly bytes: ArrayBuffer;
   readonly headers: readonly (RecordHeaders | undefined)[];
+  /** Each once. */
+  readonly results: readonly string[];
   readonly malformed: readonly string[];
 }
 
-const NUMBERS = 6;
+const NUMBERS = 7;
 const NULL = -1;
+const NONE = -1;
 
 /** Malformed rows come last. @returns the rows, and what to transfer with them. */
 export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: PackedRows; transfer: ArrayBuffer[] } {
@@ -25,15 +28,17 @@ export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: P
     if ('malformed' in row) malformed.push(row.malformed);
     else whole.push(row);
   }
+  const results = new Map<string, number>();
   const numbers = new Float64Array(whole.length * NUMBERS);
   let size = 0;
   let at = 0;
-  for (const { partition, offset, status, bytes, record } of whole) {
+  for (const { partition, offset, status, result, bytes, record } of whole) {
     const keyBytes = lengthOf(record.key);
     const valueBytes = lengthOf(record.value);
     numbers[at++] = partition;
     numbers[at++] = offset;
     numbers[at++] = status === 'error' ? 1 : 0;
+    numbers[at++] = result === undefined ? NONE : numberOf(result, results);
     numbers[at++] = bytes;
     numbers[at++] = keyBytes;
     numbers[at++] = valueBytes;
@@ -46,11 +51,14 @@ export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: P
     end += put(packed, record.value, end);
   }
   const headers = whole.map(({ record }) => (record.headers === undefined ? undefined : movable(record.headers)));
-  return { rows: { numbers, bytes: packed.buffer, headers, malformed }, transfer: [numbers.buffer, packed.buffer] };
+  return {
+    rows: { numbers, bytes: packed.buffer, headers, results: [...results.keys()], malformed },
+    transfer: [numbers.buffer, packed.buffer],
+  };
 }
 
 /** The rows that were packed. Keys and values are views of the one buffer. */
-export function unpackRows({ numbers, bytes, headers, malformed }: PackedRows): (ResultRow | MalformedRow)[] {
+export function unpackRows({ numbers, bytes, headers, results, malformed }: PackedRows): (ResultRow | MalformedRow)[] {
   const rows: (ResultRow | MalformedRow)[] = [];
   let end = 0;
   const take = (length: number): Buffer | null => {
@@ -59,15 +67,23 @@ export function unpackRows({ numbers, bytes, headers, malformed }: PackedRows): 
     return Buffer.from(bytes, end - length, length);
   };
   for (let row = 0, at = 0; at < numbers.length; row++, at += NUMBERS) {
-    const [partition = 0, offset = 0, failed, size = 0, keyBytes = NULL, valueBytes = NULL] = numbers.subarray(at, at + NUMBERS);
+    const part = numbers.subarray(at, at + NUMBERS);
+    const [partition = 0, offset = 0, failed, decided = NONE, size = 0, keyBytes = NULL, valueBytes = NULL] = part;
     const key = take(keyBytes);
     const value = take(valueBytes);
     const named = headers[row];
     const record = named === undefined ? { key, value } : { key, value, headers: restored(named) };
-    rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', bytes: size, record });
+    rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', result: results[decided], bytes: size, record });
   }
   for (const text of malformed) rows.push({ malformed: text });
   return rows;
+}
+
+/** The same number for the same text, counted from 0. */
+function numberOf(text: string, known: Map<string, number>): number {
+  const number = known.get(text) ?? known.size;
+  known.set(text, number);
+  return number;
 }
 
 function lengthOf(text: Buffer | string | null): number {

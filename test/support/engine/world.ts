@@ -57,6 +57,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       uploadDrainMs: 60_000,
       resetConfirmMs: 2_000,
     },
+    metrics: { maxResults: 20 },
     concurrency: { uploads: 4, polls: 8, downloads: 2, claims: 4 },
   };
   const merged: Record<string, unknown> = { ...defaults };

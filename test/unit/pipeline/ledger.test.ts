@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DecisionMix } from '../../../src/pipeline/decision-mix.ts';
 import { Ledger } from '../../../src/pipeline/ledger.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {
   const metrics = new RecordingMetrics();
-  const ledger = new Ledger(metrics, 'p');
+  const ledger = new Ledger(metrics, 'p', new DecisionMix(metrics, 'p', 5));
   ledger.consumed(100);
   ledger.recovered(20);
-  ledger.decided('SUCCESS', 50);
-  ledger.decided('ERROR', 7);
+  ledger.published([...Array(49).fill({ status: 'success', result: 'ham' }), { status: 'success' }, { status: 'error' }]);
+  ledger.decided('ERROR', 6);
   ledger.deadLettered('not_json', 3);
   ledger.skipped('filtered', 2);
   ledger.released(30);
@@ -19,6 +20,7 @@ test('what came in and has not ended is open, and each way in and out has its co
     'items_recovered_total{pipeline="p"}': 20,
     'decisions_total{pipeline="p",status="SUCCESS"}': 50,
     'decisions_total{pipeline="p",status="ERROR"}': 7,
+    'decision_results_total{pipeline="p",result="ham"}': 49,
     'dead_lettered_total{pipeline="p",reason="not_json"}': 3,
     'events_skipped_total{pipeline="p",reason="filtered"}': 2,
     'items_released_total{pipeline="p"}': 30,
