@@ -68,7 +68,7 @@ export class OutputFormats {
 
   /**
    * Looks up the schema of each output. Nothing is registered: that would let whoever restarts a process change what its
-   * consumers have to read (ADR 0013).
+   * consumers have to read (ADR 0017).
    * @throws RefusedError when one is missing or incompatible, or the registry refuses; RegistryUnavailable when it does not
    * answer for half a minute; the signal's reason
    */

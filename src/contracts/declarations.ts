@@ -34,8 +34,8 @@ export interface DecisionError {
   /**
    * review_failed: the service reported an error for this item. Others tell how the batches of the item ended:
    * batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired, upload_rejected, upload_blocked,
-   * upload_too_large, rows_missing, rows_failed, review_timeout. More may come: treat a code that you do not know as any
-   * other error.
+   * upload_too_large, rows_missing, rows_failed, review_timeout. encoding_failed: the outcome could not be written in the
+   * format of the output. More may come: treat a code that you do not know as any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */
@@ -141,8 +141,9 @@ export interface LookedUpDecisionLabel {
 export interface LookedUpDecisionError {
   /**
    * review_failed: the service reports an error for this decision. decision_unknown: it does not know the id.
-   * decision_refused: it refuses to look the id up. review_timeout: the decision was not made in time. More may come:
-   * treat a code that you do not know as any other error.
+   * decision_refused: it refuses to look the id up. review_timeout: the decision was not made in time. encoding_failed:
+   * the outcome could not be written in the format of the output. More may come: treat a code that you do not know as any
+   * other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */
@@ -220,8 +221,8 @@ export type LookedUpDecision = LookedUpDecisionMembers &
 export interface ReceiptError {
   /**
    * How the last import of the record ended: batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired,
-   * upload_rejected, upload_blocked, upload_too_large, rows_missing, review_timeout. More may come: treat a code that you
-   * do not know as any other error.
+   * upload_rejected, upload_blocked, upload_too_large, rows_missing, review_timeout. encoding_failed: the outcome could
+   * not be written in the format of the output. More may come: treat a code that you do not know as any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */
