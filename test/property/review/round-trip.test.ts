@@ -109,3 +109,55 @@ function listed(all: Readonly<Record<string, HeaderValue | undefined>>): [string
     return [name, (Array.isArray(values) ? values : [values]).map((value: Buffer | string) => Buffer.from(value))];
   });
 }
+
+/** The paths into a document, flattened by hand: the keys that the connector should have, in order. */
+function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [string, unknown][] {
+  return Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member) && !('decimal' in member);
+    if (!isObject || Object.keys(member).length === 0) return [[prefix + name, member]];
+    return flatByHand(member as Record<string, unknown>, `${prefix + name}/`);
+  });
+}
+
+test('chosen fields and flattened metadata come back deep-equal, with the digits of every number', async () => {
+  await fc.assert(
+    fc.asyncProperty(metadataText, echoBehaviour, fc.boolean(), async (metadata, behaviour, flatten) => {
+      const value = Buffer.from(`{"content":"c","type":"t","a":{"b":${metadata}}}`);
+      let upload = Buffer.alloc(0);
+      const kind = reviewKind(
+        {
+          topic: 'events',
+          resultColumn: 'Acme result',
+          metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
+          ...(flatten ? { flattenWith: '/' } : {}),
+        },
+        scriptedService({
+          download: async function* () {
+            yield* echo(upload, behaviour);
+          },
+        }),
+      );
+      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: {}, value };
+      const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`).metadata as Record<
+        string,
+        unknown
+      >;
+      const decoded = kind.decode(record, 0);
+      const flat = flatByHand(wanted);
+      if ('poison' in decoded) {
+        // Two names that become one, and nothing else, is refused.
+        assert.equal(decoded.poison.reason, 'bad_metadata');
+        assert.ok(flatten && new Set(flat.map(([key]) => key)).size < flat.length);
+        return;
+      }
+      upload = Buffer.from((await kind.encode([itemOf(kind, record)])).body);
+      const { writeWith } = behaviour;
+      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+      for (let time = 0; time < before; time++) await collectRows(kind, 1);
+      const [decision] = await decisions(kind);
+      const text = String(decision?.value);
+      assert.deepEqual(decimals(text).metadata, flatten ? Object.fromEntries(flat) : wanted);
+    }),
+    { numRuns: 200 },
+  );
+});
