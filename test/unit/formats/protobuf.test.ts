@@ -106,6 +106,7 @@ test('messages of an imported file of the same package are not counted', () => {
   const imports = { 'first.proto': 'syntax = "proto3"; package p; message First { int32 a = 1; }' };
   const text = 'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
   assert.deepEqual(protobufReader(text, [0], imports)(Buffer.from([10, 0])).event?.document, { first: { a: 0 }, b: 0 });
+  assert.throws(() => protobufReader(text, [1], imports), /the schema has no message at the indexes of the record/);
 });
 
 test('bytes that are no message are refused, with what is wrong and nothing of what they hold', () => {
