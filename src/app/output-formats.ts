@@ -37,6 +37,8 @@ export function outputFormatOf({ kind, output }: Pick<PipelineConfig, 'kind' | '
 
 export interface StartParts {
   readonly registry: SchemaRegistry;
+  /** Where it is, for people. */
+  readonly urls: readonly string[];
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
   readonly logger: Logger;
@@ -85,7 +87,7 @@ export class OutputFormats {
   }
 
   async #state(pipeline: string, { subject, codec }: RegisteredFormat, untilMs: number, parts: StartParts): Promise<SchemaState> {
-    const { registry, clock, random, logger, signal } = parts;
+    const { registry, urls, clock, random, logger, signal } = parts;
     for (let attempt = 0; ; attempt++) {
       try {
         return await schemaState(registry, subject, codec.schema, signal);
@@ -96,8 +98,10 @@ export class OutputFormats {
           throw new RefusedError(`pipeline ${pipeline}, subject ${subject}: ${refusal}`, { cause: error });
         if (!(error instanceof RegistryUnavailable)) throw error;
         const waitMs = retryWaitMs(attempt, BACKOFF, random);
-        if (clock.now() + waitMs >= untilMs) throw error;
-        logger.warn({ pipeline, subject, error: error.message }, 'waiting for the schema registry');
+        if (clock.now() + waitMs >= untilMs) {
+          throw new RegistryUnavailable(error.code, `the schema registry (${urls.join(', ')}): ${error.message}`);
+        }
+        logger.warn({ pipeline, subject, urls, error: error.message }, 'waiting for the schema registry');
         await clock.sleep(waitMs, signal);
       }
     }

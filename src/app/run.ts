@@ -106,7 +106,8 @@ export async function runConnector(
       if (registry !== undefined && outputs.needsRegistry) {
         const { signal } = starting;
         health.notReady('output schemas', 'looking up the schemas of the outputs');
-        await outputs.prepare({ registry, clock: systemClock, random: systemRandom, logger, signal });
+        const { urls } = config.schemaRegistry;
+        await outputs.prepare({ registry, urls, clock: systemClock, random: systemRandom, logger, signal });
         signal.throwIfAborted();
         health.ready('output schemas');
       }

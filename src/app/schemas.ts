@@ -55,7 +55,11 @@ export async function schemaReports(
     const reports: SchemaReport[] = [];
     for (const { pipeline, format } of outputs) {
       const about = `pipeline ${pipeline}, subject ${format.subject}`;
-      reports.push(await explained(about, options.register, () => report(registry, pipeline, format, options.register, signal)));
+      reports.push(
+        await explained(about, options.register, config.schemaRegistry.urls, () =>
+          report(registry, pipeline, format, options.register, signal),
+        ),
+      );
     }
     return reports;
   } finally {
@@ -91,14 +95,15 @@ function known(state: SchemaState) {
   };
 }
 
-async function explained<T>(about: string, register: boolean, work: () => Promise<T>): Promise<T> {
+async function explained<T>(about: string, register: boolean, urls: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const refusal = registryRefusal(error, register ? 'write' : 'read');
     if (refusal !== undefined) throw new InspectError('refused', `${about}: ${refusal}`, { cause: error });
-    if (error instanceof RegistryUnavailable)
-      throw new InspectError('unreachable', `${about}: ${error.message}`, { cause: error });
+    if (error instanceof RegistryUnavailable) {
+      throw new InspectError('unreachable', `${about}: ${error.message}; asked: ${urls.join(', ')}`, { cause: error });
+    }
     throw error;
   }
 }

@@ -103,7 +103,7 @@ describe('schemas register', () => {
 
     const gone = await schemas('register', PIPELINES, 'http://127.0.0.1:1');
     assert.equal(gone.code, EXIT.unreachable);
-    assert.match(gone.err, /no connection to the registry \(ECONNREFUSED\)/);
+    assert.match(gone.err, /no connection to the registry \(ECONNREFUSED\); asked: http:\/\/127\.0\.0\.1:1\b/);
   });
 });
 
