@@ -104,6 +104,11 @@ export class Intake {
     return lag;
   }
 
+  /** End of the log when the partition was last fetched. */
+  endOf(partition: number): number | undefined {
+    return this.#endOffsets.get(partition);
+  }
+
   get oldestEventMs(): number {
     return this.#buffers.oldestEventMs;
   }

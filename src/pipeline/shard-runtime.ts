@@ -1,6 +1,7 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
 import { type DeadLetterStage, deadLetterOf } from '../core/dead-letter.ts';
 import type { LiveJob } from '../core/job.ts';
+import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
@@ -10,15 +11,16 @@ import { OutputTurns } from './output-turns.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 import type { WaitReason } from './wait-reasons.ts';
 
-/** Where a live job is on its way; shown in metrics and to people. */
-export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
-
 export interface JobStatus {
   phase: JobPhase;
   /** Wall clock, ms: since when this owner counts the grace for the upload to take effect. */
   graceFromMs: number;
   /** Let through a closed gate to see whether its type succeeds again. */
   probe: boolean;
+  /** What the service last said of it, in its spelling, and when. */
+  heard: { readonly state: string; readonly finished: boolean; readonly atMs: number } | undefined;
+  /** Wall clock, ms: when the service is asked next. */
+  nextAskMs: number | undefined;
 }
 
 /** Records taken from the source that are not in the journal yet, and terminal records whose transaction is in hand. */
@@ -113,7 +115,13 @@ export class ShardRuntime {
   status(job: LiveJob): JobStatus {
     let status = this.jobs.get(job.record.id);
     if (status === undefined) {
-      status = { phase: 'uploading', graceFromMs: this.context.clock.now(), probe: false };
+      status = {
+        phase: 'uploading',
+        graceFromMs: this.context.clock.now(),
+        probe: false,
+        heard: undefined,
+        nextAskMs: undefined,
+      };
       this.jobs.set(job.record.id, status);
     }
     return status;

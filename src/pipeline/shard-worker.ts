@@ -8,6 +8,7 @@
 
 import { writeOwner } from '../core/journal-records.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
+import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
@@ -16,7 +17,7 @@ import { RefusedError, ShardLostError } from './errors.ts';
 import type { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
 import { startParts } from './shard-parts.ts';
-import { type InHand, type JobPhase, ShardRuntime } from './shard-runtime.ts';
+import { type InHand, ShardRuntime } from './shard-runtime.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
 
 /** How often an owner looks at its clocks: progress, probe, health. */
@@ -29,6 +30,14 @@ export interface WorkerReport {
   /** Timestamp of the oldest record without a terminal record, ms; Infinity when there is none. */
   readonly oldestEventMs: number;
   readonly jobs: ReadonlyMap<JobPhase, number>;
+}
+
+/** What an owner works with. */
+export interface OwnedShard {
+  readonly runtime: ShardRuntime;
+  readonly intake: Intake;
+  /** Wall clock, ms: when the claim was through. */
+  readonly sinceMs: number;
 }
 
 export class ShardWorker {
@@ -44,7 +53,7 @@ export class ShardWorker {
   readonly #queue: TransactionQueue;
   readonly #replay: JournalReplay;
   readonly #running = new Set<Promise<void>>();
-  #owned: { runtime: ShardRuntime; intake: Intake } | undefined;
+  #owned: OwnedShard | undefined;
   /** Of the shard that was owned: its last transaction may still be in hand. */
   #inHand: InHand | undefined;
   #lastProgressMs = 0;
@@ -124,6 +133,11 @@ export class ShardWorker {
     this.#uploadAbort.abort(new ShardLostError('the connector stops'));
   }
 
+  /** To look at, not to change; undefined while this is not the owner. */
+  get owned(): OwnedShard | undefined {
+    return this.#owned;
+  }
+
   report(): WorkerReport {
     if (this.#owned === undefined) {
       const inFlight = this.#inHand?.committing ?? 0;
@@ -183,7 +197,7 @@ export class ShardWorker {
       },
       commitProgress: () => this.#spawn('progress', () => this.#commitProgress()),
     });
-    this.#owned = { runtime, intake };
+    this.#owned = { runtime, intake, sinceMs: clock.now() };
     this.#lastProgressMs = clock.now();
     intake.resume();
   }

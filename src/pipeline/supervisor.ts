@@ -6,6 +6,7 @@ import pLimit from 'p-limit';
 import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
+import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
@@ -17,6 +18,7 @@ import type { PipelineOptions } from './options.ts';
 import { ShardWorker, type WorkerReport } from './shard-worker.ts';
 import { prepareTopics } from './topics.ts';
 import { TypeGates } from './type-gates.ts';
+import { viewPipeline } from './view.ts';
 import { WaitReasons } from './wait-reasons.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 15_000 };
@@ -117,6 +119,13 @@ export class Supervisor {
     await this.#ports.reader.close();
   }
 
+  /** What there is to see of it now. Costs time in proportion to the live jobs, and nothing while nobody asks. */
+  view(limits: ViewLimits): PipelineView {
+    const absent = this.#absence();
+    const slots = [...this.#assigned.keys()].sort((a, b) => a - b).map((shard) => ({ shard, ...this.#slots.get(shard) }));
+    return viewPipeline({ kind: this.#ports.kind.name, options: this.#options, context: this.#context, absent, slots }, limits);
+  }
+
   async #within(ms: number, work: readonly (Promise<void> | undefined)[]): Promise<void> {
     const enough = new AbortController();
     const late = this.#ports.clock.sleep(ms, enough.signal).catch(() => undefined);
@@ -158,17 +167,20 @@ export class Supervisor {
     this.#publishMembership();
   }
 
-  /** A frozen broker closes no connection: only its silence tells. */
-  #publishMembership(): void {
-    const { health, clock, group } = this.#ports;
-    const { name, source, timing } = this.#options;
+  /** Why this is no member of the group, if it is none. A frozen broker closes no connection: only its silence tells. */
+  #absence(): string | undefined {
+    const { clock, group } = this.#ports;
+    const { source, timing } = this.#options;
+    if (this.#leftBecause !== undefined) return `not a member of group ${source.group}: ${this.#leftBecause}`;
     const silentMs = clock.now() - group.lastHeardMs();
-    const reason =
-      this.#leftBecause !== undefined
-        ? `not a member of group ${source.group}: ${this.#leftBecause}`
-        : silentMs >= timing.sessionTimeoutMs
-          ? `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`
-          : undefined;
+    if (silentMs < timing.sessionTimeoutMs) return undefined;
+    return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
+  }
+
+  #publishMembership(): void {
+    const { health } = this.#ports;
+    const { name } = this.#options;
+    const reason = this.#absence();
     if (reason === undefined) health.ready(`${name}/group`);
     else health.notReady(`${name}/group`, reason);
   }

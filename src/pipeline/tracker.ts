@@ -12,6 +12,8 @@ import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Each wait is this much longer than the one before, up to the cap. */
 const GROWTH = 1.5;
+/** Of a state that the service may spell as it likes. */
+const STATE_CHARACTERS = 80;
 
 export class Tracker {
   readonly #shard: ShardRuntime;
@@ -44,6 +46,7 @@ export class Tracker {
     let overdue = false;
     let downloads = 0;
     for (;;) {
+      this.#shard.status(job).nextAskMs = context.clock.now() + waitMs;
       await context.clock.sleep(waitMs, signal);
       const { status } = await this.#ask(job);
       signal.throwIfAborted();
@@ -52,6 +55,8 @@ export class Tracker {
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
       if (status === undefined) continue;
       const nowMs = context.clock.now();
+      const finished = status.state === 'finished';
+      this.#shard.status(job).heard = { state: status.rawState.slice(0, STATE_CHARACTERS), finished, atMs: nowMs };
       if (status.state !== 'missing') missingSinceMs = undefined;
       switch (status.state) {
         case 'finished': {
@@ -136,7 +141,7 @@ export class Tracker {
     if (this.#unknownStates.has(state)) return;
     this.#unknownStates.add(state);
     this.#shard.logger.warn(
-      { state: state.slice(0, 80) },
+      { state: state.slice(0, STATE_CHARACTERS) },
       'the service reports a state that this version does not know: treated as pending',
     );
   }

@@ -6,6 +6,7 @@
  * failing, only the probe's failure says anything about its content: the others fail with the service.
  */
 import type { Clock } from '../core/ports/clock.ts';
+import type { GateView } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 
@@ -143,6 +144,12 @@ export class TypeGates {
         gate.waiting.delete(over.resolve);
       }
     }
+  }
+
+  /** Types that are held back. */
+  *held(): Generator<GateView> {
+    for (const [type, { reason, failures, closedUntilMs }] of this.#gates)
+      if (closedUntilMs > 0) yield { type, reason, failures, nextTryMs: closedUntilMs };
   }
 
   #gate(type: string): Gate {

@@ -3,6 +3,7 @@
  * tells users what each reason means.
  */
 import type { Clock } from '../core/ports/clock.ts';
+import type { WaitView } from '../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 
 export type WaitReason =
@@ -157,6 +158,14 @@ export class WaitReasons {
   /** Reasons in force, each with who waits. */
   current(): { reason: WaitReason; who: string[] }[] {
     return [...this.#waiting].filter(([, who]) => who.size > 0).map(([reason, who]) => ({ reason, who: [...who.keys()] }));
+  }
+
+  /** Reasons in force, for people: since when, how many wait, and who, `named` of them at most. */
+  view(named: number): WaitView[] {
+    return this.current().map(({ reason, who }) => {
+      const sinceMs = this.#spells.get(reason)?.sinceMs ?? this.#clock.now();
+      return { reason, sinceMs, waiting: who.length, who: who.slice(0, named) };
+    });
   }
 
   #publish(reason: WaitReason): void {

@@ -1,0 +1,101 @@
+/**
+ * What an instance shows of one of its pipelines to people who look (the console). Times are wall clock, ms since the epoch. Holds
+ * no content, key or address (I6), and is bounded by ViewLimits however much there is.
+ */
+
+/** Where a live job is on its way. */
+export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
+
+export interface ViewLimits {
+  /** The oldest jobs are shown, the others counted. */
+  readonly jobs: number;
+  readonly shards: number;
+  /** Source partitions, over all shards. */
+  readonly positions: number;
+  readonly gates: number;
+  /** Waiters that each reason names. */
+  readonly waiters: number;
+}
+
+export interface PipelineView {
+  readonly name: string;
+  readonly kind: string;
+  readonly group: string;
+  readonly topics: { readonly source: string; readonly output: string; readonly deadLetters: string; readonly journal: string };
+  /** Of this process, as in the owner records of the journal; null before the start is through. */
+  readonly instance: string | null;
+  /** Why this is no member of the group, if it is none. */
+  readonly absent: string | null;
+  /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
+  readonly shardCount: number | null;
+  readonly assigned: number;
+  readonly shards: readonly ShardView[];
+  readonly jobCount: number;
+  readonly phases: Readonly<Record<JobPhase, number>>;
+  /** By age, the oldest first. */
+  readonly jobs: readonly JobView[];
+  readonly waits: readonly WaitView[];
+  readonly gates: readonly GateView[];
+}
+
+export interface ShardView {
+  readonly shard: number;
+  /** `lost`: waiting to claim it anew. */
+  readonly state: 'owner' | 'claiming' | 'lost';
+  readonly ownedSinceMs: number | null;
+  /** Claims that failed in a row. */
+  readonly failures: number;
+  readonly jobs: number;
+  readonly inFlight: number;
+  readonly buffered: number;
+  readonly lag: number;
+  readonly partitions: number;
+  readonly positions: readonly PositionView[];
+}
+
+export interface PositionView {
+  readonly partition: number;
+  /** W: everything below is settled or in live jobs. */
+  readonly watermark: number;
+  /** Where intake reads next. */
+  readonly position: number;
+  /** End of the log when last fetched. */
+  readonly end: number | null;
+}
+
+export interface JobView {
+  readonly remoteId: string;
+  readonly type: string;
+  readonly shard: number;
+  readonly phase: JobPhase;
+  readonly attempt: number;
+  readonly createdMs: number;
+  readonly oldestEventMs: number;
+  readonly rows: number;
+  readonly left: number;
+  /** One record that is left, for `explain`. */
+  readonly first: { readonly partition: number; readonly offset: number } | null;
+  /** State at the service as it last answered, in its spelling. */
+  readonly remoteState: string | null;
+  readonly askedMs: number | null;
+  readonly nextAskMs: number | null;
+  /** A reason of `waits`; `review`: the service is at it; null: it is being worked on here. */
+  readonly waitsFor: string | null;
+}
+
+export interface WaitView {
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly waiting: number;
+  readonly who: readonly string[];
+}
+
+/** A content type that is held back. */
+export interface GateView {
+  readonly type: string;
+  readonly reason: string;
+  /** Failed batches in a row. */
+  readonly failures: number;
+  /** When one batch is let through to see. */
+  readonly nextTryMs: number;
+}

@@ -1,0 +1,84 @@
+/** What an operator is shown of the engine: Supervisor.view. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ViewLimits } from '../../../src/core/ports/pipeline-view.ts';
+import { type Instance, World } from '../../support/engine/world.ts';
+import type { ServiceScript } from '../../support/memory/review-service.ts';
+
+const LIMITS: ViewLimits = { jobs: 50, shards: 64, positions: 64, gates: 8, waiters: 4 };
+const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
+const jobsOf = (instance: Instance) => instance.supervisor.view(LIMITS).jobs;
+
+test('before its start is through, a pipeline shows its names and nothing else', () => {
+  const view = new World().start().supervisor.view(LIMITS);
+  assert.deepEqual([view.name, view.kind, view.shardCount, view.instance], ['reviews', 'scripted', null, null]);
+  assert.deepEqual([view.shards, view.jobs, view.waits, view.gates], [[], [], [], []]);
+});
+
+test('a batch under review shows its id, type, age, rows, a record to explain, and that the service is at it', async () => {
+  const world = new World({ service: NEVER });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => jobsOf(instance)[0]?.remoteState != null, 60_000);
+  const view = instance.supervisor.view(LIMITS);
+  const [job] = view.jobs;
+  assert.deepEqual([job?.type, job?.phase, job?.attempt, job?.waitsFor], ['a', 'reviewing', 1, 'review']);
+  assert.ok(job !== undefined && job.rows === job.left && job.left > 0);
+  assert.deepEqual(job.first, { partition: job.shard, offset: 0 });
+  assert.ok(job.createdMs >= job.oldestEventMs && (job.nextAskMs ?? 0) > (job.askedMs ?? 0));
+  assert.equal(view.jobCount, view.phases.reviewing);
+  assert.deepEqual(
+    view.shards.map(({ shard, state, partitions }) => [shard, state, partitions]),
+    [
+      [0, 'owner', 1],
+      [1, 'owner', 1],
+    ],
+  );
+  const { positions, ownedSinceMs } = view.shards[0] as (typeof view.shards)[number];
+  assert.deepEqual(positions, [{ partition: 0, watermark: 3, position: 3, end: 3 }]);
+  assert.ok(ownedSinceMs !== null && ownedSinceMs <= world.clock.now());
+});
+
+test('the oldest batches are listed and the others counted', async () => {
+  const world = new World({ service: NEVER });
+  const instance = world.start();
+  world.produce(60, { types: ['a'] });
+  await world.clock.runUntil(() => instance.supervisor.view(LIMITS).phases.reviewing >= 12, 60_000);
+  const view = instance.supervisor.view({ ...LIMITS, jobs: 3, shards: 1, positions: 0 });
+  assert.equal(view.jobs.length, 3);
+  assert.equal(view.jobCount, 12);
+  assert.deepEqual([view.shards.length, view.assigned, view.shards[0]?.positions.length], [1, 2, 0]);
+  const created = jobsOf(instance).map(({ createdMs }) => createdMs);
+  assert.deepEqual(
+    created,
+    created.toSorted((a, b) => a - b),
+  );
+});
+
+test('a service that refuses the key is why each batch waits, and since when is told', async () => {
+  let refuses = false;
+  const world = new World({
+    service: { ...NEVER, fault: (operation) => (refuses && operation === 'status' ? { failure: 'unauthorized' } : undefined) },
+  });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'review', 60_000);
+  refuses = true;
+  await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'unauthorized', 60_000);
+  const [wait] = instance.supervisor.view(LIMITS).waits;
+  assert.equal(wait?.reason, 'unauthorized');
+  assert.ok(wait !== undefined && wait.sinceMs <= world.clock.now() && wait.who.every((who) => who.startsWith('shard ')));
+});
+
+test('shards that went to another instance are not shown as this one’s', async () => {
+  const world = new World({ partitions: 4 });
+  const first = world.start();
+  await world.clock.runUntil(
+    () => first.supervisor.view(LIMITS).shards.filter(({ state }) => state === 'owner').length === 4,
+    60_000,
+  );
+  const second = world.start();
+  await world.clock.runUntil(() => second.supervisor.view(LIMITS).assigned === 2, 120_000);
+  const view = first.supervisor.view(LIMITS);
+  assert.deepEqual([view.assigned, view.shardCount, view.shards.length], [2, 4, 2]);
+});
