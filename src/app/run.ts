@@ -61,6 +61,7 @@ export async function runConnector(
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
+  for (const { name } of config.pipelines) metrics.startPipeline(name);
 
   let service: ServiceClient;
   try {

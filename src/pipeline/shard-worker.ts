@@ -30,6 +30,8 @@ export interface WorkerReport {
   /** Timestamp of the oldest record without a terminal record, ms; Infinity when there is none. */
   readonly oldestEventMs: number;
   readonly jobs: ReadonlyMap<JobPhase, number>;
+  /** Wall clock, ms: when the oldest batch of each phase was created. */
+  readonly oldestJobMs: ReadonlyMap<JobPhase, number>;
 }
 
 /** What an owner works with. */
@@ -141,17 +143,21 @@ export class ShardWorker {
   report(): WorkerReport {
     if (this.#owned === undefined) {
       const inFlight = this.#inHand?.committing ?? 0;
-      return { owner: false, inFlight, buffered: 0, lag: 0, oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map() };
+      const none = { oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map(), oldestJobMs: new Map() };
+      return { owner: false, inFlight, buffered: 0, lag: 0, ...none };
     }
     const { runtime, intake } = this.#owned;
     let oldestEventMs = intake.oldestEventMs;
     const jobs = new Map<JobPhase, number>();
+    const oldestJobMs = new Map<JobPhase, number>();
     for (const [id, job] of runtime.state.jobs) {
       oldestEventMs = Math.min(oldestEventMs, job.record.oldestEventMs);
       const phase = runtime.jobs.get(id)?.phase ?? 'uploading';
       jobs.set(phase, (jobs.get(phase) ?? 0) + 1);
+      oldestJobMs.set(phase, Math.min(oldestJobMs.get(phase) ?? Number.POSITIVE_INFINITY, job.record.createdMs));
     }
-    return { owner: true, inFlight: runtime.inFlight, buffered: runtime.inHand.buffered, lag: intake.lag, oldestEventMs, jobs };
+    const { inFlight, inHand } = runtime;
+    return { owner: true, inFlight, buffered: inHand.buffered, lag: intake.lag, oldestEventMs, jobs, oldestJobMs };
   }
 
   async #claim(): Promise<void> {

@@ -7,7 +7,7 @@ import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
-import type { Logger } from '../core/ports/telemetry.ts';
+import type { Labels, Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { RefusedError } from './errors.ts';
@@ -247,6 +247,17 @@ export class Supervisor {
     if (slot.ownedSinceMs !== undefined && nowMs - slot.ownedSinceMs >= FORGIVE_AFTER_MS) slot.failures = 0;
   }
 
+  /** @param timesMs Infinity where there is none; without any the series goes away */
+  #publishOldest(
+    name: 'oldest_unsettled_timestamp_seconds' | 'oldest_batch_timestamp_seconds',
+    labels: Labels,
+    timesMs: readonly number[],
+  ): void {
+    const oldestMs = Math.min(...timesMs);
+    if (oldestMs === Number.POSITIVE_INFINITY) this.#ports.metrics.remove(name, labels);
+    else this.#ports.metrics.set(name, labels, oldestMs / 1000);
+  }
+
   /** Gauges of the pipeline, from what its workers report. */
   #report(): void {
     this.#publish();
@@ -280,14 +291,21 @@ export class Supervisor {
       labels,
       sum((report) => Number(report.owner)),
     );
-    const oldestMs = Math.min(...reports.map((report) => report.oldestEventMs));
-    if (oldestMs === Number.POSITIVE_INFINITY) metrics.remove('oldest_unsettled_timestamp_seconds', labels);
-    else metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestMs / 1000);
+    this.#publishOldest(
+      'oldest_unsettled_timestamp_seconds',
+      labels,
+      reports.map((report) => report.oldestEventMs),
+    );
     for (const state of ['uploading', 'reviewing', 'settling', 'retrying'] as const) {
       metrics.set(
         'batches',
         { ...labels, state },
         sum((report) => report.jobs.get(state) ?? 0),
+      );
+      this.#publishOldest(
+        'oldest_batch_timestamp_seconds',
+        { ...labels, state },
+        reports.map((report) => report.oldestJobMs.get(state) ?? Number.POSITIVE_INFINITY),
       );
     }
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);

@@ -5,10 +5,17 @@
  * from content, from a remote id or from an error message: LABELS says where the values of each label come from.
  */
 
+import { POISON_REASONS } from '../core/record.ts';
+
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly LabelName[];
+  /**
+   * Values that the labels of a counter begin with, at 0, beside those of `pipeline`: `increase()` does not see the first event of a
+   * series that appears with it. Others may follow.
+   */
+  readonly startsWith?: Partial<Record<LabelName, readonly string[]>>;
   /** Upper bounds of a histogram's buckets, ascending; base units. */
   readonly buckets?: readonly number[];
 }
@@ -20,14 +27,14 @@ export const LABELS = {
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
     'Result as the service names it. The first `metrics.maxResults` of a pipeline have a series each; later ones, and those that do not look like a name (64 letters, digits, spaces and `_.:/-` at most), are `other`.',
-  kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, …',
+  kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
   outcome: 'How it ended: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   target: 'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
   code: 'HTTP status, or the kind of failure when there was no answer.',
   stage:
     'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows).',
-  state: 'State of a batch, or of a loop (running, waiting, stuck).',
+  state: 'State of a batch (uploading, reviewing, settling, retrying), or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
   certificate: 'Whose certificate: client, ca or broker.',
   version: 'Version of the connector.',
@@ -57,13 +64,23 @@ export const METRICS = {
     help: 'Source records passed over by configuration; they get no terminal record.',
     labels: ['pipeline', 'reason'],
   },
-  decisions_total: { kind: 'counter', help: 'Decisions published, by their status.', labels: ['pipeline', 'status'] },
+  decisions_total: {
+    kind: 'counter',
+    help: 'Decisions published, by their status.',
+    labels: ['pipeline', 'status'],
+    startsWith: { status: ['SUCCESS', 'ERROR'] },
+  },
   decision_results_total: {
     kind: 'counter',
     help: 'Decisions published, by their result; those without one (imports, most errors) are in decisions_total only.',
     labels: ['pipeline', 'result'],
   },
-  dead_lettered_total: { kind: 'counter', help: 'Source records published as dead letters.', labels: ['pipeline', 'reason'] },
+  dead_lettered_total: {
+    kind: 'counter',
+    help: 'Source records published as dead letters.',
+    labels: ['pipeline', 'reason'],
+    startsWith: { reason: POISON_REASONS },
+  },
   event_to_decision_seconds: {
     kind: 'histogram',
     help: "From the timestamp of a batch's oldest source record to the commit of its decisions.",
@@ -110,6 +127,11 @@ export const METRICS = {
 
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────
   batches: { kind: 'gauge', help: 'Live batches, by state.', labels: ['pipeline', 'state'] },
+  oldest_batch_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'When the oldest live batch of a state was created, seconds since the epoch; absent when there is none.',
+    labels: ['pipeline', 'state'],
+  },
   batches_created_total: { kind: 'counter', help: 'Batches created at the service.', labels: ['pipeline'] },
   batch_rows: { kind: 'histogram', help: 'Rows of a sealed batch.', labels: ['pipeline'], buckets: ROWS },
   batch_bytes: { kind: 'histogram', help: 'Bytes of the body of a sealed batch.', labels: ['pipeline'], buckets: BODY_BYTES },
@@ -138,6 +160,7 @@ export const METRICS = {
     kind: 'counter',
     help: 'Result rows that did not fit: counted, never published.',
     labels: ['pipeline', 'kind'],
+    startsWith: { kind: ['duplicate', 'unknown', 'malformed', 'missing', 'unreadable'] },
   },
 
   // ── Kafka ────────────────────────────────────────────────────────────────────────────────────────────────────────

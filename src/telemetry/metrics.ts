@@ -35,6 +35,16 @@ export class PromMetrics implements Metrics {
     this.set('build_info', { version: options.version, node: process.version }, 1);
   }
 
+  /** Makes the series of a pipeline that are known beforehand, at 0. */
+  startPipeline(pipeline: string): void {
+    for (const [name, { kind, labels, startsWith = {} }] of Object.entries<MetricDefinition>(METRICS)) {
+      if (kind !== 'counter' || !labels.includes('pipeline')) continue;
+      const others = labels.filter((label) => label !== 'pipeline');
+      for (const values of combinations(others.map((label) => startsWith[label] ?? [])))
+        this.count(name, Object.fromEntries([['pipeline', pipeline], ...others.map((label, at) => [label, values[at]])]), 0);
+    }
+  }
+
   count(name: string, labels: Labels, by = 1): void {
     const metric = this.#find('counter', name, labels);
     if (!(by >= 0 && by < Number.POSITIVE_INFINITY))
@@ -85,6 +95,11 @@ export class PromMetrics implements Metrics {
     }
     return series.metric;
   }
+}
+
+/** One value of each list, in every way; none when a list is empty. */
+function combinations(lists: readonly (readonly string[])[]): string[][] {
+  return lists.reduce<string[][]>((some, list) => some.flatMap((one) => list.map((value) => [...one, value])), [[]]);
 }
 
 function create(name: string, definition: MetricDefinition, registry: Registry): Series['metric'] {

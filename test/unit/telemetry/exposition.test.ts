@@ -53,5 +53,5 @@ test('OpenMetrics is for those who prefer it to text', () => {
   assert.ok(!prefersOpenMetrics('text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5'));
   assert.ok(!prefersOpenMetrics('application/openmetrics-text;version=2.0.0,text/plain;q=0.1'));
   for (const other of [undefined, '', '*/*', 'text/html', 'application/openmetrics-text;q=0', 'application/openmetrics-text;q=x'])
-    assert.ok(!prefersOpenMetrics(other), other);
+    assert.ok(!prefersOpenMetrics(other), String(other));
 });

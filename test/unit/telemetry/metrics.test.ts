@@ -81,6 +81,23 @@ describe('prometheus metrics', () => {
     assert.doesNotMatch(text, /reason="memory"/);
   });
 
+  it('starts what is known of a pipeline at 0, so that increase() sees the first event', async () => {
+    const metrics = newMetrics();
+    metrics.startPipeline('p');
+    const text = await metrics.render();
+    for (const series of [
+      'unread_records_lost_total{pipeline="p"}',
+      'decisions_total{pipeline="p",status="ERROR"}',
+      'dead_lettered_total{pipeline="p",reason="not_json"}',
+      'result_anomalies_total{pipeline="p",kind="missing"}',
+    ])
+      assert.ok(text.includes(`content_review_${series} 0\n`), series);
+    assert.doesNotMatch(text, /^content_review_(jobs_failed|decision_results|claims)_total\{/m);
+    metrics.count('rebalances_total', { pipeline: 'p' });
+    metrics.startPipeline('p');
+    assert.match(await metrics.render(), /rebalances_total\{pipeline="p"\} 1/);
+  });
+
   it('refuses a name, a kind, a label or a number that is not right', () => {
     const metrics = newMetrics();
     assert.throws(() => metrics.count('decision_total', {}), /decision_total is not in metric-list/);
