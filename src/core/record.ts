@@ -37,6 +37,8 @@ export type JsonObject = { readonly [key: string]: JsonValue };
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;
+  /** Key of its terminal record, where that is not `key`. Absent: it is. */
+  readonly outputKey?: Buffer | null;
   /** Only the headers that configuration lets through. */
   readonly headers: RecordHeaders;
   readonly type: string;

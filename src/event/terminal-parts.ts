@@ -11,8 +11,15 @@ export interface TerminalSource extends SourceCoordinate {
   /** Negative when the source record has none. */
   readonly timestampMs: number;
   readonly key: Buffer | string | null;
+  /** Key of the terminal record, where it is another. */
+  readonly outputKey?: Buffer | string | null | undefined;
   readonly headers: RecordHeaders | undefined;
   readonly replay: number;
+}
+
+/** The key of a terminal record. */
+export function terminalKey({ key, outputKey }: TerminalSource): Buffer | string | null {
+  return outputKey === undefined ? key : outputKey;
 }
 
 /** Latest instant that a date can hold, ms. A producer that counts in nanoseconds is beyond it. */

@@ -1,11 +1,13 @@
 /** A source record becomes one line of an import file (service-interface.md 2.5), or a reason why not. */
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../core/record.ts';
 import { EventInput } from '../event/expression/index.ts';
 import { type EventFormat, hasValue } from '../event/format.ts';
 import { jsonFormat, poison } from '../event/json-event.ts';
 import { MappingFailure, poisonOf } from '../event/mapping-failure.ts';
 import { compileObject, jsonBytes, type ObjectSource } from '../event/object-mapping.ts';
 import { compileFilter, FILTERED } from '../event/record-filter.ts';
+import { compileOutputKey } from '../event/output-key.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 import { compileType, type TypeSource } from '../event/type-mapping.ts';
 
@@ -23,6 +25,8 @@ export interface ImportMapping {
   readonly data: ObjectSource;
   /** Types that may be imported; an event of another type is a dead letter. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
+  /** The key of its terminal record. Absent: that of the source record. */
+  readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to its receipt. */
   readonly headers: readonly string[];
   /** What becomes of a record without a value. */
@@ -43,6 +47,7 @@ const ITEM_OVERHEAD_BYTES = 128;
  */
 export function createImportDecoder(mapping: ImportMapping): KindSteps['decode'] {
   const { format = jsonFormat, topic, maxLineBytes } = mapping;
+  const withOutputKey = compileOutputKey(mapping.outputKey);
   const filter = mapping.filter === undefined ? undefined : compileFilter(mapping.filter);
   const types = compileType(mapping.type, mapping.allowedTypes);
   const dataMapping = compileObject(mapping.data, { option: 'source.mapping.data', required: true, reason: 'no_content' });
@@ -74,21 +79,20 @@ export function createImportDecoder(mapping: ImportMapping): KindSteps['decode']
       }
       const headers = pickHeaders(record.headers, mapping.headers);
       const { partition, offset, timestampMs, key } = record;
-      return {
-        item: {
-          partition,
-          offset,
-          timestampMs,
-          key: ownKey(key),
-          headers,
-          type: IMPORT_TYPE,
-          content: line,
-          metadata: {},
-          expected: undefined,
-          replay,
-          bytes: ITEM_OVERHEAD_BYTES + bytes + 2 * (key?.length ?? 0) + headerBytes(headers),
-        },
+      const item: ContentItem = {
+        partition,
+        offset,
+        timestampMs,
+        key: ownKey(key),
+        headers,
+        type: IMPORT_TYPE,
+        content: line,
+        metadata: {},
+        expected: undefined,
+        replay,
+        bytes: ITEM_OVERHEAD_BYTES + bytes + 2 * (key?.length ?? 0) + headerBytes(headers),
       };
+      return { item: withOutputKey(item, input) };
     } catch (error) {
       return poisonOf(error);
     }

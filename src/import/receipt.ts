@@ -2,7 +2,7 @@
 import { eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
-import { sourceMembers, type TerminalSource, terminalHeaders } from '../event/terminal-parts.ts';
+import { sourceMembers, type TerminalSource, terminalHeaders, terminalKey } from '../event/terminal-parts.ts';
 
 export interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
@@ -29,6 +29,6 @@ export function createReceiptRenderer(topic: string): RenderReceipt {
     const value =
       `${JSON.stringify(about).slice(0, -1)},"source":{"topic":${topicJson},${sourceMembers(source)}}` +
       `,"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
-    return { key: source.key, value: Buffer.from(value), headers: terminalHeaders(source.headers, id) };
+    return { key: terminalKey(source), value: Buffer.from(value), headers: terminalHeaders(source.headers, id) };
   };
 }

@@ -1,11 +1,13 @@
 /** A source record becomes the id of a decision to look up, or a reason why not. */
 import { isUtf8 } from 'node:buffer';
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../core/record.ts';
 import { EventInput, typeOfFound } from '../event/expression/index.ts';
 import { type EventFormat, hasValue, type ReadEvent, type ValuedRecord } from '../event/format.ts';
 import { jsonFormat, poison } from '../event/json-event.ts';
 import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
 import { compileFilter, FILTERED } from '../event/record-filter.ts';
+import { compileOutputKey } from '../event/output-key.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 
 /** Texts are expressions (docs/mapping.md). */
@@ -18,6 +20,8 @@ export interface LookupMapping {
   readonly filter?: string | undefined;
   /** The id in an event; undefined: the whole value is the id, and its event is `{content: ID}`. */
   readonly decisionId: string | undefined;
+  /** The key of its terminal record. Absent: that of the source record. */
+  readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to what was found. */
   readonly headers: readonly string[];
   /** What becomes of a record without a value. */
@@ -38,6 +42,7 @@ const MAX_ID_LENGTH = 1024;
  */
 export function createLookupDecoder(mapping: LookupMapping): KindSteps['decode'] {
   const { decisionId, headers: names, nullValues, format = jsonFormat, topic } = mapping;
+  const withOutputKey = compileOutputKey(mapping.outputKey);
   const filter = mapping.filter === undefined ? undefined : compileFilter(mapping.filter);
   const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId');
   const read = decisionId === undefined ? readWhole : (record: ValuedRecord) => format.read(record);
@@ -69,21 +74,20 @@ export function createLookupDecoder(mapping: LookupMapping): KindSteps['decode']
       const id = idOf(input);
       const headers = pickHeaders(record.headers, names);
       const bytes = ITEM_OVERHEAD_BYTES + id.length + 2 * (key?.length ?? 0) + headerBytes(headers);
-      return {
-        item: {
-          partition,
-          offset,
-          timestampMs,
-          key: ownKey(key),
-          headers,
-          type: LOOKUP_TYPE,
-          content: id,
-          metadata: {},
-          expected: undefined,
-          replay,
-          bytes,
-        },
+      const item: ContentItem = {
+        partition,
+        offset,
+        timestampMs,
+        key: ownKey(key),
+        headers,
+        type: LOOKUP_TYPE,
+        content: id,
+        metadata: {},
+        expected: undefined,
+        replay,
+        bytes,
       };
+      return { item: withOutputKey(item, input) };
     } catch (error) {
       return poisonOf(error);
     }

@@ -2,7 +2,7 @@
 import { eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../core/record.ts';
-import { sourceMembers, terminalHeaders } from '../event/terminal-parts.ts';
+import { sourceMembers, terminalHeaders, terminalKey } from '../event/terminal-parts.ts';
 import type { LookedUpDecision } from './lookup-service.ts';
 
 export interface LookupError {
@@ -34,6 +34,6 @@ export function createFoundRenderer(topic: string): RenderFound {
       `${JSON.stringify(head).slice(0, -1)},"metadata":${decision?.metadataJson ?? '{}'}` +
       `,"error":${error === undefined ? 'null' : JSON.stringify({ code: error.code, message: error.message })}` +
       `,"source":{"topic":${topicJson},${sourceMembers(item)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
-    return { key: item.key, value: Buffer.from(value), headers: terminalHeaders(item.headers, id) };
+    return { key: terminalKey(item), value: Buffer.from(value), headers: terminalHeaders(item.headers, id) };
   };
 }

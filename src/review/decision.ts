@@ -5,7 +5,7 @@
 import { eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../core/record.ts';
-import { sourceMembers, type TerminalSource, terminalHeaders } from '../event/terminal-parts.ts';
+import { sourceMembers, type TerminalSource, terminalHeaders, terminalKey } from '../event/terminal-parts.ts';
 import type { Labels } from './labels.ts';
 
 export interface DecisionOptions {
@@ -65,7 +65,7 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
       `${batch}${sourceMembers(source)}${tail}`;
     const headers = terminalHeaders(source.headers, id);
     // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
-    return { key: source.key, value: Buffer.from(value), headers };
+    return { key: terminalKey(source), value: Buffer.from(value), headers };
   }
 
   return {

@@ -6,6 +6,7 @@ import { hasValue } from '../event/format.ts';
 import { poison } from '../event/json-event.ts';
 import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
 import { compileFilter, FILTERED } from '../event/record-filter.ts';
+import { compileOutputKey } from '../event/output-key.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 import { compileType } from '../event/type-mapping.ts';
 import { compileContent } from './content.ts';
@@ -22,6 +23,7 @@ export type Decoder = KindSteps['decode'];
  * @throws RangeError on an expression that is none
  */
 export function createDecoder(mapping: MappingOptions): Decoder {
+  const withOutputKey = compileOutputKey(mapping.outputKey);
   const filter = mapping.filter === undefined ? undefined : compileFilter(mapping.filter);
   const contentOf = compileContent(mapping);
   const types = compileType(mapping.type, mapping.allowedTypes);
@@ -72,7 +74,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
         replay,
         bytes: ITEM_OVERHEAD_BYTES + bytes + 2 * (key?.length ?? 0) + headerBytes(headers),
       };
-      return { item };
+      return { item: withOutputKey(item, input) };
     } catch (error) {
       return poisonOf(error);
     }

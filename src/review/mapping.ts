@@ -25,6 +25,8 @@ export interface MappingOptions {
   readonly flattenWith?: string | undefined;
   /** The decision that the producer expects, a string. */
   readonly expected: string;
+  /** The key of its terminal record. Absent: that of the source record. */
+  readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the content event to its decision. */
   readonly headers: readonly string[];
   /** What becomes of a record without a value. */

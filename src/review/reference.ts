@@ -19,6 +19,8 @@ export interface Reference {
   readonly offset: number;
   readonly timestampMs: number;
   readonly key: Buffer | string | null;
+  /** Key of the decision, where it is another. */
+  readonly outputKey?: Buffer | string | null;
   /** undefined: no metadata in columns. */
   readonly shape: string | undefined;
   readonly replay: number;
@@ -53,11 +55,12 @@ export function writeReference(item: ContentItem, carried: Carried): string {
   const headers = headerPairs(item.headers);
   const { escapedContent = false } = carried;
   const nothingElse = carried.expected === undefined && carried.metadata === undefined && !escapedContent;
-  const plain = item.replay === 0 && headers === undefined && nothingElse;
+  const plain = item.replay === 0 && headers === undefined && item.outputKey === undefined && nothingElse;
   // A shape's entries need no JSON escapes.
   if (plain) return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
   const extras = JSON.stringify({
     r: item.replay === 0 ? undefined : item.replay,
+    k: item.outputKey instanceof Buffer ? bytesToJson(item.outputKey) : item.outputKey,
     h: headers,
     x: carried.expected,
     m: carried.metadata,
@@ -98,13 +101,16 @@ export function readReference(text: string): Reference | string {
     };
   }
   if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
-  const { r: replay = 0, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
+  const { r: replay = 0, k, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
   if (!isCount(replay)) return 'the replay is not a count';
+  const outputKey = k === undefined ? undefined : bytesFromJson(k);
+  if (k !== undefined && outputKey === undefined) return 'the output key is neither text nor base64';
   if (expected !== undefined && typeof expected !== 'string') return 'the expected result is not a text';
   if (metadata !== undefined && !isMetadata(metadata)) return 'the carried metadata is not a list of keys and JSON texts';
   const headers = h === undefined ? undefined : headersFromPairs(h);
   if (headers === null) return 'the headers are not a list of names and values';
-  return { partition, offset, timestampMs, key, shape, replay, headers, expected, metadata, escapedContent: f === 1 };
+  const read = { partition, offset, timestampMs, key, shape, replay, headers, expected, metadata, escapedContent: f === 1 };
+  return outputKey === undefined ? read : { ...read, outputKey };
 }
 
 const NO_EXTRAS = Object.freeze({});

@@ -9,7 +9,9 @@ export function membersOf<K extends string>(raw: unknown, known: readonly K[]): 
   const unknown = entries.find(([key]) => !known.includes(key as K));
   if (unknown !== undefined) {
     const close = nearest(unknown[0], known);
-    return new Refusal(`${unknown[0]} is not known; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`);
+    return new Refusal(
+      `${unknown[0]} is not known; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
+    );
   }
   return Object.fromEntries(entries) as Partial<Record<K, unknown>>;
 }

@@ -1,6 +1,7 @@
 import { group, value } from '../option.ts';
 import { Refusal } from '../units.ts';
 import { choice, flag, texts } from '../values.ts';
+import { fieldOr } from './mapping.ts';
 import { derivedTopic } from './names.ts';
 
 export const OUTPUT_FORMATS = ['json', 'json-schema', 'avro', 'protobuf', 'cloudevents'] as const;
@@ -50,6 +51,10 @@ export function outputOptions() {
       fallback: 'completion',
     }),
     includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
+    key: fieldOr('source', {
+      help: 'The key of a decision: that of its event, or what an expression finds in it, a text or a number (null: no key). Dead letters keep the key of the event.',
+      allowed: 'source, or {field: EXPRESSION}',
+    }),
     headers: texts({
       help: 'Headers of the source record that its decision carries too.',
       allowed: 'a list of header names, or one text with commas',

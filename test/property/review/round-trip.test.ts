@@ -161,3 +161,34 @@ test('chosen fields and flattened metadata come back deep-equal, with the digits
     { numRuns: 200 },
   );
 });
+
+test('a decision has the key that configuration asks for, says the one of its event, and so does one that failed', async () => {
+  await fc.assert(
+    fc.asyncProperty(hostileText, keyBytes, echoBehaviour, fc.nat(1), async (wanted, key, behaviour, replay) => {
+      let upload = Buffer.alloc(0);
+      const kind = reviewKind(
+        { topic: 'events', resultColumn: 'Acme result', outputKey: 'wanted' },
+        scriptedService({
+          download: async function* () {
+            yield* echo(upload, behaviour);
+          },
+        }),
+      );
+      const value = Buffer.from(JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }));
+      const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: {}, value }, replay);
+      upload = Buffer.from((await kind.encode([item])).body);
+      const { writeWith } = behaviour;
+      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+      for (let time = 0; time < before; time++) await collectRows(kind, 1);
+      const expected = wanted === 'null' ? null : Buffer.from(wanted);
+      for (const decision of [(await decisions(kind))[0], kind.failure(item, { code: 'x', message: 'y' }, JOB)]) {
+        assert.ok(decision !== undefined);
+        assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), expected);
+        const { source } = JSON.parse(String(decision.value));
+        const encoding = source.key_encoding === 'base64' ? 'base64' : 'utf8';
+        assert.deepEqual(source.key === null ? null : Buffer.from(source.key, encoding), key);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});

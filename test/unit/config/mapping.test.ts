@@ -47,6 +47,11 @@ describe('the mapping in a configuration', () => {
     ['a map without field', 'mapping: {type: {constant: a, map: {1: b}}}', /map and otherwise go with field/],
     ['otherwise without map', 'mapping: {type: {field: a, otherwise: b}}', /otherwise goes with map/],
     ['a type that is no text', 'mapping: {type: {field: a, map: {1: 2}}}', /map: "1" has no type, a text/],
+    [
+      'a key of decisions that is no expression',
+      'maxSpan: 1000}, output: {key: {field: "a b"}',
+      /output\.key: .*field: column 3: b is not expected here/,
+    ],
     ['a filter that compares nothing', `filter: "a = 'b'"`, /source\.filter: .*column 3: = compares nothing; write ==/],
     ['a filter that is no text', 'filter: true', /source\.filter: true is not allowed; expected none, or a JMESPath expression/],
     ['a separator that is long', 'mapping: {flattenSeparator: "123456789"}', /flattenSeparator: .*1 to 8 characters/],

@@ -31,14 +31,13 @@ function examples(): Example[] {
 }
 
 function pipelineOf(yaml: string) {
-  const pipeline = yaml === '' ? 'source: {}' : yaml;
-  const indented = pipeline.replace(/^source: \{\}$/m, 'source:').replace(/^/gm, '    ');
+  const indented = (yaml === '' ? 'source:\n' : yaml).replace(/^(?=.)/gm, '    ');
   const text = `
 kafka: {brokers: "b:1"}
 service: {baseUrl: "https://review.example", apiKey: k}
 pipelines:
   - name: docs
-${indented.replace(/^ {4}source:$/m, '    source:\n      topic: events')}`;
+${indented.replace(/^ {4}source:\n(?! {6}topic)/m, '    source:\n      topic: events\n')}`;
   return parseConfig(text, {}, { file: 'docs/mapping.md', directory: '/nowhere' }).pipelines[0] ?? assert.fail();
 }
 
@@ -50,7 +49,9 @@ async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
   const { kind, result } = await trySample(pipelineOf(yaml), { value: Buffer.from(json), key, headers, timestampMs: 0 });
   if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;
   if (result.outcome === 'dead_letter') return `dead letter: ${result.reason}\n${result.message}\n`;
-  const verdict = { review: `reviewed as ${result.type}`, import: 'imported', lookup: 'looked up' }[kind];
+  const { published } = result;
+  const keyed = published.key === (key ?? null) ? '' : `, published with key ${published.key}`;
+  const verdict = { review: `reviewed as ${result.type}${keyed}`, import: 'imported', lookup: 'looked up' }[kind];
   const upload = result.upload
     .replace(/"\[0,0,[^\n]*\r\n$/, '…')
     .replaceAll('\r\n', '\n')
