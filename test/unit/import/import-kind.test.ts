@@ -205,3 +205,12 @@ test('data may be put together from expressions, and a filter skips what is not 
   assert.equal(decoded({ kind: 1, id: 1 }, over), 'mapping_failed');
   assert.equal(decoded({ kind: 1, id: 1, first: 'x'.repeat(2_000), last: '' }, over), 'too_large');
 });
+
+test('a receipt may have a key that an expression finds; in it, the key of the event stays', async () => {
+  const over = { outputKey: 'data.owner', type: { constant: 'user' } };
+  const item = itemOf(sourceRecord({ data: { owner: 7 } }), over);
+  const { key, value } = kindOf(over).failure(item, { code: 'x', message: 'y' }, JOB);
+  assert.deepEqual([String(key), JSON.parse(String(value)).source.key], ['7', 'user-1']);
+  assert.equal(decoded({ data: { owner: ['x'] } }, over), 'mapping_failed');
+  assert.equal(itemOf(sourceRecord({ data: {} }), over).outputKey, null);
+});
