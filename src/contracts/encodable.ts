@@ -3,13 +3,15 @@
  * surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD stands in their place.
  */
 import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
+import { memberSpan } from './json-member.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 interface TerminalMembers {
   readonly status: string;
   readonly labels?: readonly Members[];
-  readonly metadata?: object;
+  /** Its JSON text, as it stands. */
+  readonly metadata?: string;
   readonly error: Members | null;
   readonly source: Members & { readonly timestamp: string | null };
   readonly decided_at: string;
@@ -25,7 +27,7 @@ export function avroForm(json: string): Members {
   return {
     ...wellFormed(rest),
     ...(labels === undefined ? {} : { labels: labels.map((label) => labelForm(label, 'extra')) }),
-    ...(metadata === undefined ? {} : { metadata: JSON.stringify(metadata) }),
+    ...(metadata === undefined ? {} : { metadata }),
     source: { ...wellFormed(source), timestamp: millisecondsOf(source.timestamp) },
     decided_at: millisecondsOf(decided_at),
   };
@@ -43,15 +45,19 @@ export function protobufForm(json: string): Members {
     ...wellFormed(rest),
     status: `STATUS_${status}`,
     ...(labels === undefined ? {} : { labels: labels.map((label) => withoutNulls(labelForm(label, 'extra_json'))) }),
-    ...(metadata === undefined ? {} : { metadata_json: JSON.stringify(metadata) }),
+    ...(metadata === undefined ? {} : { metadata_json: metadata }),
     source: withoutNulls({ ...wellFormed(coordinates), timestamp_ms: millisecondsOf(timestamp) }),
     decided_at_ms: millisecondsOf(decided_at),
   });
 }
 
-/** Hardly any text needs the parser that keeps digits: it is many times slower, and this runs once per record. */
-const parsed = (json: string): TerminalMembers =>
-  (mayLoseDigits(json) ? parseKeepingDigits(json) : JSON.parse(json)) as TerminalMembers;
+/** Metadata is not looked into: only the rest is parsed, and hardly any needs the parser that keeps digits, which is many times slower. */
+function parsed(json: string): TerminalMembers {
+  const at = memberSpan(json, 'metadata');
+  const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
+  const members = (mayLoseDigits(rest) ? parseKeepingDigits(rest) : JSON.parse(rest)) as TerminalMembers;
+  return at === undefined ? members : { ...members, metadata: json.slice(at.start, at.end).trim() };
+}
 
 /** @param rest name of the field for what else the service said of it */
 function labelForm({ name, applied, explanation, ...more }: Members, rest: string): Members {

@@ -15,6 +15,7 @@ import { createDecisionRenderer, type DecisionFacts } from '../../../src/review/
 import { readLabels } from '../../../src/review/labels.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { readAvro } from '../../support/formats/avro-reader.ts';
+import { decimals } from '../review/decimals.ts';
 import { headers, hostileText, keyBytes, metadataText } from '../review/hostile.ts';
 
 const SCHEMA_ID = 0x01020304;
@@ -23,6 +24,8 @@ const TOPIC = 'events';
 interface Rendered {
   readonly contract: OutputContract;
   readonly record: OutgoingRecord;
+  /** Its metadata, as the kind was given it. */
+  readonly metadata: string | undefined;
 }
 
 const error = fc.record({ code: fc.constantFrom('review_failed', 'x'), message: hostileText });
@@ -69,9 +72,13 @@ const receiptOf = createReceiptRenderer(TOPIC);
 const foundOf = createFoundRenderer(TOPIC);
 
 const rendered: fc.Arbitrary<Rendered> = fc.oneof(
-  fc
-    .record({ source, facts, job })
-    .map((one): Rendered => ({ contract: 'decision', record: decisionOf.render(one.source, one.facts, one.job) })),
+  fc.record({ source, facts, job }).map(
+    (one): Rendered => ({
+      contract: 'decision',
+      metadata: one.facts.metadata,
+      record: decisionOf.render(one.source, one.facts, one.job),
+    }),
+  ),
   fc
     .record({
       source,
@@ -82,7 +89,7 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
         error: fc.option(error, { nil: undefined }),
       }),
     })
-    .map((one): Rendered => ({ contract: 'receipt', record: receiptOf(one.source, one.facts, one.job) })),
+    .map((one): Rendered => ({ contract: 'receipt', metadata: undefined, record: receiptOf(one.source, one.facts, one.job) })),
   fc
     .record({
       source,
@@ -105,7 +112,11 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
     })
     .map(({ source: from, id, ...one }): Rendered => {
       const item = { ...from, type: 't', content: id, metadata: {}, expected: undefined, bytes: 1 };
-      return { contract: 'looked-up-decision', record: foundOf(item, one.decision, one.error, one.job) };
+      return {
+        contract: 'looked-up-decision',
+        metadata: one.decision?.metadataJson ?? '{}',
+        record: foundOf(item, one.decision, one.error, one.job),
+      };
     }),
 );
 
@@ -128,7 +139,10 @@ function framed({ contract, record }: Rendered, format: RegistryFormatName): Buf
 type Members = Readonly<Record<string, unknown>>;
 
 /** What the JSON says, in the terms of the other two: texts that UTF-8 can hold, instants in ms, JSON text for open objects. */
-function said(json: string, [extra, metadataName, at]: readonly [string, string, (name: string) => string]): Members {
+function said(
+  { record, metadata: given }: Rendered,
+  [extra, metadataName, at]: readonly [string, string, (name: string) => string],
+): Members {
   const {
     labels,
     metadata,
@@ -137,7 +151,7 @@ function said(json: string, [extra, metadataName, at]: readonly [string, string,
     error: failure,
     batch,
     ...rest
-  } = parseKeepingDigits(json) as {
+  } = parseKeepingDigits(String(record.value)) as {
     labels?: Members[];
     metadata?: object;
     source: Members;
@@ -152,10 +166,16 @@ function said(json: string, [extra, metadataName, at]: readonly [string, string,
       ? {}
       : {
           labels: labels.map(({ name, applied, explanation, ...more }) =>
-            present({ name, applied, explanation, [extra]: Object.keys(more).length === 0 ? null : JSON.stringify(more) }),
+            present({
+              name,
+              applied,
+              explanation,
+              [extra]: Object.keys(more).length === 0 ? null : decimals(JSON.stringify(more)),
+            }),
           ),
         }),
-    ...(metadata === undefined ? {} : { [metadataName]: JSON.stringify(metadata) }),
+    // As it was rendered, to the last digit.
+    ...(metadata === undefined ? {} : { [metadataName]: given }),
     error: failure === null ? null : present(failure),
     ...(batch === undefined ? {} : { batch: present(batch) }),
     source: present({ ...coordinates, [at('timestamp')]: timestamp === null ? null : Date.parse(String(timestamp)) }),
@@ -174,11 +194,18 @@ function present(members: Members): Members {
   );
 }
 
+/** JSON text whose numbers may be written another way: 1.0 as 1. */
+const EXTRA: ReadonlySet<string> = new Set(['extra', 'extra_json']);
+
 /** All levels of what a reader gave. */
 function read(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(read);
   if (typeof value !== 'object' || value === null) return value;
-  return present(Object.fromEntries(Object.entries(value).map(([name, part]) => [name, read(part)])));
+  return present(
+    Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, EXTRA.has(name) && part !== null ? decimals(String(part)) : read(part)]),
+    ),
+  );
 }
 
 const RUNS = { numRuns: 400 };
@@ -191,7 +218,7 @@ test('Avro: a reader written from the specification finds all that the JSON says
       const schema = schemas.get(name) ?? JSON.parse(contractFile(name));
       schemas.set(name, schema);
       const decoded = read(readAvro(schema, framed(one, 'avro')));
-      assert.deepEqual(decoded, said(String(one.record.value), ['extra', 'metadata', (field) => field]));
+      assert.deepEqual(decoded, said(one, ['extra', 'metadata', (field) => field]));
     }),
     RUNS,
   );
@@ -210,11 +237,7 @@ test('Protobuf: protobufjs finds all that the JSON says, after the one byte that
         protobuf.parse(contractFile(`protobuf/${contract}.proto`), { keepCase: true }).root.lookupType(message);
       types.set(contract, type);
       const decoded = type.toObject(type.decode(payload.subarray(1)), { longs: String, enums: String, defaults: false });
-      const {
-        labels = [],
-        status,
-        ...wanted
-      } = said(String(one.record.value), ['extra_json', 'metadata_json', (field) => `${field}_ms`]);
+      const { labels = [], status, ...wanted } = said(one, ['extra_json', 'metadata_json', (field) => `${field}_ms`]);
       const found = read(decoded) as Members;
       assert.equal(found.status, `STATUS_${status}`);
       assert.deepEqual(found.labels ?? [], labels);

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { memberSpan } from '../../../src/contracts/json-member.ts';
+
+const textOf = (json: string, name: string) => {
+  const at = memberSpan(json, name);
+  return at && json.slice(at.start, at.end);
+};
+
+test('a member is found on the top level alone, whatever lies around and inside it', () => {
+  for (const [json, wanted] of [
+    ['{"a":"metadata","b":{"metadata":1},"metadata":{"x":[1,"}"]},"c":2}', '{"x":[1,"}"]}'],
+    ['{"metadata":1}', '1'],
+    ['{"metadata" : [ {}, "\\"," ] }', ' [ {}, "\\"," ] '],
+    ['{"a\\\\":"metadata","metadata":1.50}', '1.50'],
+    ['{"metadata2":1,"a":["metadata",2]}', undefined],
+    ['{}', undefined],
+  ] as const) {
+    assert.equal(textOf(json, 'metadata'), wanted, json);
+  }
+});
+
+test('what is found is what JSON.parse would give, for any object', () => {
+  const member = fc.tuple(fc.oneof(fc.constant('metadata'), fc.string({ unit: 'binary' })), fc.jsonValue());
+  fc.assert(
+    fc.property(fc.uniqueArray(member, { selector: ([name]) => name }), (members) => {
+      const json = JSON.stringify(Object.fromEntries(members));
+      const found = textOf(json, 'metadata');
+      const wanted = (JSON.parse(json) as { metadata?: unknown }).metadata;
+      assert.deepEqual(found === undefined ? undefined : JSON.parse(found), wanted);
+    }),
+  );
+});
+
+test('depth is no limit', () => {
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  assert.equal(textOf(`{"metadata":${deep}}`, 'metadata'), deep);
+});
