@@ -1,6 +1,6 @@
 /** The topics of a pipeline: what it needs to find, and the journal that it makes or refuses (DESIGN 1). */
 import type { Clock } from '../core/ports/clock.ts';
-import type { ClusterAdmin, TopicDescription } from '../core/ports/kafka.ts';
+import type { ClusterAdmin, TopicDescription, TopicSpec } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicFacts } from './context.ts';
 import { RefusedError } from './errors.ts';
@@ -53,20 +53,25 @@ export async function prepareTopics(
 
 async function mustExist(admin: ClusterAdmin, topic: string, role: string): Promise<TopicDescription> {
   const found = await admin.describeTopic(topic);
-  if (found === undefined)
-    throw new RefusedError(
-      `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`,
-    );
+  if (found === undefined) throw new RefusedError(missingTopic(role, topic));
   return found;
 }
 
+/** What is said of a topic that is not there. */
+export function missingTopic(role: string, topic: string): string {
+  return `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`;
+}
+
+function checkOutput(description: TopicDescription, topic: string): void {
+  const problem = outputProblem(description, topic);
+  if (problem !== undefined) throw new RefusedError(problem);
+}
+
 /** In a compacted topic terminal records would vanish, and Kafka takes none without a key: a shard would stand still. */
-function checkOutput({ settings }: TopicDescription, topic: string): void {
+export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
-  if (!policy.split(',').some((one) => one.trim() === 'compact')) return;
-  throw new RefusedError(
-    `cleanup.policy of topic ${JSON.stringify(topic)} is ${JSON.stringify(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`,
-  );
+  if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
+  return `cleanup.policy of topic ${JSON.stringify(topic)} is ${JSON.stringify(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`;
 }
 
 async function createJournal(
@@ -76,7 +81,24 @@ async function createJournal(
   logger: Logger,
   clock: Clock,
 ): Promise<TopicDescription> {
-  const brokers = await admin.brokerCount();
+  const spec = journalSpec(options, { brokers: await admin.brokerCount(), sourcePartitions: source.partitions });
+  await admin.createTopic(options.journal.topic, spec);
+  const made = await untilVisible(admin, options.journal.topic, clock);
+  logger.info(
+    { topic: options.journal.topic, shards: made.partitions, replicationFactor: made.replicationFactor },
+    'created the journal topic',
+  );
+  return made;
+}
+
+/**
+ * The journal that would be made.
+ * @throws RefusedError when the cluster cannot have it as it is configured.
+ */
+export function journalSpec(
+  options: Pick<PipelineOptions, 'journal'>,
+  { brokers, sourcePartitions }: { readonly brokers: number; readonly sourcePartitions: number },
+): TopicSpec {
   const replicationFactor = options.journal.replicationFactor ?? Math.min(3, brokers);
   if (replicationFactor > brokers) {
     throw new RefusedError(
@@ -88,18 +110,8 @@ async function createJournal(
       `journal.replicationFactor is ${replicationFactor}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`,
     );
   }
-  const partitions = options.journal.partitions ?? Math.min(source.partitions, DEFAULT_MAX_SHARDS);
-  await admin.createTopic(options.journal.topic, {
-    partitions,
-    replicationFactor,
-    settings: journalSettings(brokers === 1 ? 1 : 2),
-  });
-  const made = await untilVisible(admin, options.journal.topic, clock);
-  logger.info(
-    { topic: options.journal.topic, shards: made.partitions, replicationFactor: made.replicationFactor },
-    'created the journal topic',
-  );
-  return made;
+  const partitions = options.journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS);
+  return { partitions, replicationFactor, settings: journalSettings(brokers === 1 ? 1 : 2) };
 }
 
 async function untilVisible(admin: ClusterAdmin, topic: string, clock: Clock): Promise<TopicDescription> {
@@ -114,6 +126,16 @@ async function untilVisible(admin: ClusterAdmin, topic: string, clock: Clock): P
 }
 
 async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journal: TopicDescription): Promise<void> {
+  const problem = journalProblem(options, journal, await admin.brokerCount());
+  if (problem !== undefined) throw new RefusedError(problem);
+}
+
+/** Why a topic that is there cannot be this pipeline's journal, and what to change. */
+export function journalProblem(
+  options: Pick<PipelineOptions, 'journal'>,
+  journal: TopicDescription,
+  brokers: number,
+): string | undefined {
   const { topic } = options.journal;
   const setting = (name: string): string => journal.settings.get(name) ?? '';
   const problems: string[] = [];
@@ -122,7 +144,7 @@ async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journ
       `cleanup.policy is ${JSON.stringify(setting('cleanup.policy'))}, must be exactly "compact" (anything else deletes live jobs)`,
     );
   }
-  if (Number(setting('min.insync.replicas')) < 2 && (await admin.brokerCount()) > 1) {
+  if (Number(setting('min.insync.replicas')) < 2 && brokers > 1) {
     problems.push(
       `min.insync.replicas is ${setting('min.insync.replicas')}, must be at least 2 in a cluster of more than one broker`,
     );
@@ -135,9 +157,6 @@ async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journ
       `it has ${journal.partitions} partitions, but the configuration says ${options.journal.partitions}; the number of shards is fixed when the journal is made`,
     );
   }
-  if (problems.length > 0) {
-    throw new RefusedError(
-      `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. Alter the topic with kafka-configs, or give the pipeline another journal topic.`,
-    );
-  }
+  if (problems.length === 0) return undefined;
+  return `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. Alter the topic with kafka-configs, or give the pipeline another journal topic.`;
 }
