@@ -46,6 +46,7 @@ describe('exit codes', () => {
       unreachable: 3,
       refused: 4,
       missing: 5,
+      notTaken: 11,
       double: 6,
       unknown: 7,
       failed: 8,
