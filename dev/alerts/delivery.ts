@@ -1,0 +1,93 @@
+/** Whether what comes in goes out: the promise itself. */
+import { expr, type Group, PIPELINE } from './alert.ts';
+
+/** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */
+const BATCH_STATE_SECONDS = { uploading: 1_800, settling: 1_800, retrying: 7_200, reviewing: 21_600 } as const;
+
+/** Records that ended, within the window. */
+const ended = (window: string) =>
+  expr`sum by (${PIPELINE}) (increase(content_review_decisions_total[${window}]))
+    + sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[${window}]))`;
+
+const events = (window: string) => `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
+
+export const delivery: Group = {
+  name: 'content-review-delivery',
+  rules: [
+    {
+      name: 'ContentReviewStalled',
+      severity: 'critical',
+      expr: expr`sum by (${PIPELINE}) (content_review_items_in_flight) > 0 unless on (${PIPELINE}) (${ended('1h')} > 0)`,
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }} has published nothing for an hour',
+      description: '{{ $value }} events are in flight, and none of them has had a decision or become a dead letter for an hour.',
+    },
+    {
+      name: 'ContentReviewBatchStuck',
+      severity: 'warning',
+      expr: Object.entries(BATCH_STATE_SECONDS)
+        .map(
+          ([state, seconds]) =>
+            expr`time() - min by (${PIPELINE}, state) (content_review_oldest_batch_timestamp_seconds{state="${state}"}) > ${seconds}`,
+        )
+        .join(' or '),
+      for: '10m',
+      summary: 'Pipeline {{ $labels.pipeline }}: a batch {{ $value | humanizeDuration }} old is {{ $labels.state }}',
+      description: 'The oldest batch in this state is older than batches of it should get.',
+    },
+    {
+      name: 'ContentReviewBalanceBroken',
+      severity: 'critical',
+      expr: `max by (${PIPELINE}, instance) (abs(content_review_balance_items)) > 0`,
+      for: '5m',
+      summary: 'Pipeline {{ $labels.pipeline }} on {{ $labels.instance }}: {{ $value }} items are not accounted for',
+      description: 'What came in is not what ended, was given up or is in flight: a mistake in the connector.',
+    },
+    {
+      name: 'ContentReviewRecordsLost',
+      severity: 'critical',
+      expr: `sum by (${PIPELINE}) (increase(content_review_unread_records_lost_total[1h])) > 0`,
+      for: '0m',
+      summary: 'Pipeline {{ $labels.pipeline }}: retention removed {{ $value | humanize }} events before they were read',
+      description: 'These events get no decision and no dead letter: the source topic has them no more.',
+    },
+    {
+      name: 'ContentReviewIntakeStopped',
+      severity: 'critical',
+      expr: expr`sum by (${PIPELINE}) (content_review_consumer_lag) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }} takes in nothing, with {{ $value }} events waiting',
+      description: 'There are events to read, and none has been read for a quarter of an hour.',
+    },
+    {
+      name: 'ContentReviewIntakePaused',
+      severity: 'warning',
+      expr: expr`sum by (${PIPELINE}, reason)
+        (avg_over_time(content_review_shards_paused{reason=~"memory|work_memory|span"}[30m])) > 0.9`,
+      for: '30m',
+      summary: 'Pipeline {{ $labels.pipeline }}: intake is paused ({{ $labels.reason }})',
+      description:
+        'On average {{ $value | humanize }} shards or partitions have waited for this reason for half an hour and more.',
+    },
+    {
+      name: 'ContentReviewDeadLetters',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > 0.05
+        and on (${PIPELINE}) sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) > 10`,
+      for: '5m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
+      description: 'A producer sends what cannot be reviewed, or the service has given records up.',
+    },
+    {
+      name: 'ContentReviewErrorDecisions',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}) (increase(content_review_decisions_total{status="ERROR"}[30m]))
+        / (sum by (${PIPELINE}) (increase(content_review_decisions_total[30m])) > 10) > 0.1`,
+      for: '10m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions have status ERROR',
+      description: 'These records got no review: consumers find status ERROR with a code.',
+    },
+  ],
+};

@@ -1,0 +1,85 @@
+/** The processes themselves, and their group. */
+import { expr, type Group, PIPELINE } from './alert.ts';
+
+export const instances: Group = {
+  name: 'content-review-instances',
+  rules: [
+    {
+      name: 'ContentReviewAbsent',
+      severity: 'critical',
+      expr: 'absent(content_review_build_info)',
+      for: '10m',
+      summary: 'No connector is scraped',
+      description: 'Prometheus has the metrics of no connector: none runs, or none is found.',
+    },
+    {
+      name: 'ContentReviewInstanceDown',
+      severity: 'warning',
+      // What `up` is asked of: whatever was a connector within the day.
+      expr: 'up == 0 and on (job, instance) last_over_time(content_review_build_info[1d])',
+      for: '5m',
+      summary: '{{ $labels.instance }} does not answer',
+      description: 'A connector that was there cannot be scraped. Others take its shards over.',
+    },
+    {
+      name: 'ContentReviewNotReady',
+      severity: 'critical',
+      expr: 'min by (namespace, job, instance, condition) (content_review_ready) == 0',
+      for: '10m',
+      summary: '{{ $labels.instance }} is not ready: {{ $labels.condition }}',
+      description: 'A condition of /readyz has not held for ten minutes; /readyz says why.',
+    },
+    {
+      name: 'ContentReviewLoopStuck',
+      severity: 'critical',
+      expr: 'max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0',
+      for: '2m',
+      summary: '{{ $labels.instance }}: {{ $value }} loops are stuck',
+      description: 'A worker neither makes progress nor says why it waits; /livez names it and answers 503.',
+    },
+    {
+      name: 'ContentReviewNoShards',
+      severity: 'critical',
+      expr: `sum by (${PIPELINE}) (content_review_shards_owned) == 0`,
+      for: '10m',
+      summary: 'Pipeline {{ $labels.pipeline }}: nobody owns a shard',
+      description: 'Instances run, and none of them works for this pipeline.',
+    },
+    {
+      name: 'ContentReviewRebalanceLoop',
+      severity: 'warning',
+      expr: `max by (${PIPELINE}) (increase(content_review_rebalances_total[15m])) > 6`,
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }}: the group rebalances again and again',
+      description:
+        'An instance has joined {{ $value | humanize }} generations within 15 minutes. Each costs seconds of every shard.',
+    },
+    {
+      name: 'ContentReviewTransactionsFail',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}) (rate(content_review_transactions_total{outcome!="committed"}[15m]))
+        / sum by (${PIPELINE}) (rate(content_review_transactions_total[15m])) > 0.1`,
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of Kafka transactions fail',
+      description: 'Each costs its shard a new claim. Nothing is published twice; decisions come late.',
+    },
+    {
+      name: 'ContentReviewKafkaCertificateExpires',
+      severity: 'warning',
+      expr: expr`min by (namespace, job, certificate)
+        (content_review_kafka_tls_certificate_expiry_timestamp_seconds) - time() < 14 * 86400`,
+      for: '1h',
+      summary: 'The {{ $labels.certificate }} certificate of Kafka expires in {{ $value | humanizeDuration }}',
+      description: 'After that no connection to Kafka can be made.',
+    },
+    {
+      name: 'ContentReviewLogLinesDropped',
+      severity: 'warning',
+      expr: 'sum by (namespace, job, instance) (increase(content_review_log_lines_dropped_total[15m])) > 0',
+      for: '0m',
+      summary: '{{ $labels.instance }} has dropped {{ $value | humanize }} log lines',
+      description: 'Nobody reads its standard output fast enough. Work goes on; the log has holes.',
+    },
+  ],
+};

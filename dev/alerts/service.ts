@@ -1,0 +1,109 @@
+/** The other side: the Content Review Service and its storage, and what it answers. */
+import { expr, type Group, PIPELINE } from './alert.ts';
+
+const INSTANCES = 'namespace, job';
+/** 5xx, too much, and every reason for no answer at all. */
+const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
+
+const paused = (reasons: string) =>
+  `sum by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"${reasons}"}[5m])) > 0`;
+
+/** Decisions within the window that the mix is taken of. */
+const MIX_MIN_DECISIONS = 500;
+const MIX = 'content_review:decision_results:share6h';
+const decided = (offset: string) => `sum by (${PIPELINE}) (increase(content_review_decision_results_total[6h]${offset}))`;
+
+export const service: Group = {
+  name: 'content-review-service',
+  rules: [
+    {
+      record: MIX,
+      expr: expr`sum by (${PIPELINE}, result) (increase(content_review_decision_results_total[6h]))
+        / on (${PIPELINE}) group_left () (${decided('')} > 0)`,
+    },
+    {
+      name: 'ContentReviewServiceErrors',
+      severity: 'warning',
+      expr: expr`
+        sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total{${FAILED}}[10m]))
+        / sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total[10m])) > 0.2`,
+      for: '10m',
+      summary: '{{ $value | humanizePercentage }} of {{ $labels.operation }} requests fail',
+      description:
+        'The service or its storage answers 5xx or 429, or not at all. The connector tries again for as long as it takes.',
+    },
+    {
+      name: 'ContentReviewServiceUnavailable',
+      severity: 'critical',
+      expr: paused('service_unavailable'),
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }} waits for the service',
+      description: 'Calls to the service have not come through for a quarter of an hour. Nothing is lost; decisions come late.',
+    },
+    {
+      name: 'ContentReviewUnauthorized',
+      severity: 'critical',
+      expr: paused('unauthorized'),
+      for: '5m',
+      summary: 'Pipeline {{ $labels.pipeline }}: the service refuses the API key',
+      description: 'The service answers 401 or 403. Nothing goes on until it takes the key.',
+    },
+    {
+      name: 'ContentReviewTypePaused',
+      severity: 'warning',
+      expr: paused('type_rejected|type_failing'),
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
+      description: 'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `span`.',
+    },
+    {
+      name: 'ContentReviewResultAnomalies',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}, kind) (increase(content_review_result_anomalies_total[1h]))
+        / on (${PIPELINE}) group_left () (sum by (${PIPELINE}) (increase(content_review_decisions_total[1h])) > 0) > 0.01`,
+      for: '10m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} {{ $labels.kind }} result rows',
+      description: 'The service returns rows that do not fit what was submitted. They are counted, and never published.',
+    },
+    {
+      name: 'ContentReviewResubmissions',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}) (increase(content_review_items_resubmitted_total[1h]))
+        / (sum by (${PIPELINE}) (increase(content_review_events_consumed_total[1h])) > 100) > 0.1`,
+      for: '15m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events are submitted a second time',
+      description: 'Batches fail and are submitted again. Decisions are published once all the same; the service works twice.',
+    },
+    {
+      name: 'ContentReviewOrphanedBatches',
+      severity: 'warning',
+      expr: `sum by (${INSTANCES}) (increase(content_review_orphaned_jobs_total[1h])) > 10`,
+      for: '5m',
+      summary: '{{ $value | humanize }} creations were answered unclearly within an hour',
+      description: 'The service may hold batches that nobody knows the id of. Nothing was uploaded to them.',
+    },
+    {
+      name: 'ContentReviewDecisionMixShift',
+      severity: 'warning',
+      // A result that was not there a week ago, or is not there now, counts as a share of 0.
+      expr: expr`
+        (abs(${MIX} - (${MIX} offset 1w or ${MIX} * 0)) > 0.2 or (${MIX} offset 1w > 0.2 unless ${MIX}))
+        and on (${PIPELINE}) ${decided('')} > ${MIX_MIN_DECISIONS}
+        and on (${PIPELINE}) ${decided(' offset 1w')} > ${MIX_MIN_DECISIONS}`,
+      for: '30m',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: the share of {{ $labels.result }} differs by {{ $value | humanizePercentage }} from a week ago',
+      description: 'Content, policy or service have changed: compared are the last six hours with the same hours a week ago.',
+    },
+    {
+      name: 'ContentReviewSchemaRegistryUnavailable',
+      severity: 'critical',
+      expr: paused('schema_registry'),
+      for: '5m',
+      summary: 'Pipeline {{ $labels.pipeline }} waits for the schema registry',
+      description: 'Events with schemas that are not known yet cannot be decoded. Nothing is lost; it goes on by itself.',
+    },
+  ],
+};

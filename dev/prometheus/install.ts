@@ -1,0 +1,72 @@
+/**
+ * Prometheus and promtool for tests: those of this machine, or those of Debian's package `prometheus`, unpacked into a cache outside
+ * the checkout. Nothing is installed: the package would bring a service, its user and a web page's libraries.
+ *
+ *   node dev/prometheus/install.ts        has them there, prints where
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { execute } from '../helm/execute.ts';
+
+export interface Prometheus {
+  readonly prometheus: string;
+  readonly promtool: string;
+}
+
+/** @throws Error that says what to install. */
+export async function ensurePrometheus(): Promise<Prometheus> {
+  const ours = programsIn(path.join(cacheDirectory(), 'usr', 'bin'));
+  const installed = (process.env.PATH ?? '').split(path.delimiter).map(programsIn).find(areThere);
+  if (installed !== undefined) return installed;
+  if (!areThere(ours)) await unpack(cacheDirectory());
+  return ours;
+}
+
+const programsIn = (directory: string): Prometheus => ({
+  prometheus: path.join(directory, 'prometheus'),
+  promtool: path.join(directory, 'promtool'),
+});
+
+const areThere = ({ prometheus, promtool }: Prometheus): boolean => existsSync(prometheus) && existsSync(promtool);
+
+function cacheDirectory(): string {
+  const home = process.env.XDG_CACHE_HOME;
+  const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;
+  return path.join(base, 'content-review-connector', 'prometheus');
+}
+
+async function unpack(directory: string): Promise<void> {
+  const scratch = `${directory}.${randomUUID()}`;
+  mkdirSync(scratch, { recursive: true });
+  try {
+    await download(scratch);
+    await execute('sh', ['-c', 'dpkg-deb --extract ./*.deb unpacked'], { cwd: scratch });
+    // Another process may have been faster.
+    if (!existsSync(directory)) renameSync(path.join(scratch, 'unpacked'), directory);
+  } catch (cause) {
+    throw new Error(
+      'prometheus and promtool are needed and not there: install them (on Debian and Ubuntu: apt-get install prometheus) and have them on the PATH',
+      { cause },
+    );
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function download(cwd: string): Promise<void> {
+  const get = () => execute('apt-get', ['download', '-qq', 'prometheus'], { cwd });
+  try {
+    await get();
+  } catch {
+    // A fresh container has no lists of packages.
+    await execute('apt-get', ['update', '-qq']);
+    await get();
+  }
+}
+
+if (import.meta.main) {
+  const { prometheus, promtool } = await ensurePrometheus();
+  process.stdout.write(`${prometheus}\n${promtool}\n`);
+}

@@ -1,0 +1,242 @@
+/**
+ * For each alert a history that it must fire on, and one, as near as it gets, that it must not. Series are written as promtool reads
+ * them: `0+5x60` begins with 0 and grows by 5, 60 times, once per step.
+ */
+
+export interface Case {
+  /** Without the prefix `content_review_`, unless it is not ours. */
+  readonly series: Readonly<Record<string, string>>;
+  /** When it is looked at. */
+  readonly at: string;
+  /** Labels of what fires beside the severity, as `name="value"`; none in a case that must be quiet. */
+  readonly labels?: readonly string[];
+}
+
+export interface AlertCases {
+  readonly fires: Case & { readonly labels: readonly string[] };
+  readonly quiet: Case;
+  /** Of the series; default 1m. */
+  readonly step?: '1m' | '10m';
+}
+
+const P = '{pipeline="p"}';
+const AT_P = ['pipeline="p"'];
+
+/** Publications per step: all of them, and those within the objective. */
+const publications = (inTime: number, all: number, steps: number) => ({
+  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x${steps}`,
+  [`event_to_decision_seconds_count${P}`]: `0+${all}x${steps}`,
+});
+const paused = (reason: string, values: string, at: string) => ({
+  series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
+  at,
+});
+const whilePaused = (reason: string, at: string, before: string): AlertCases => ({
+  fires: { ...paused(reason, '1x90', at), labels: ['pipeline="p"', `reason="${reason}"`] },
+  quiet: paused(reason, '1x90', before),
+});
+/** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
+const mix = (before: number, since: number) => {
+  const series = (result: string, then: number, now: number) => [
+    `decision_results_total{pipeline="p",result="${result}"}`,
+    `0+${then}x1008 ${then * 1_008}+${now}x144`,
+  ];
+  const rest = (share: number) => (100 - share) / 2;
+  return Object.fromEntries([
+    series('spam', before, since),
+    ...['ham', 'unsure'].map((result) => series(result, rest(before), rest(since))),
+  ]);
+};
+const ended = (decisions: string, letters: string) => ({
+  'decisions_total{pipeline="p",status="SUCCESS"}': decisions,
+  'dead_lettered_total{pipeline="p",reason="not_json"}': letters,
+});
+
+export const CASES: Readonly<Record<string, AlertCases>> = {
+  ContentReviewLateDecisionsFast: {
+    fires: { series: publications(8, 10, 90), at: '80m', labels: AT_P },
+    quiet: { series: publications(95, 100, 90), at: '80m' },
+  },
+  ContentReviewLateDecisionsSlow: {
+    step: '10m',
+    fires: { series: publications(98, 100, 600), at: '90h', labels: AT_P },
+    quiet: { series: publications(995, 1_000, 600), at: '90h' },
+  },
+  ContentReviewEventTooOld: {
+    fires: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0x400' }, at: '6h15m', labels: AT_P },
+    quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+30x400' }, at: '6h15m' },
+  },
+  ContentReviewStalled: {
+    fires: { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') }, at: '100m', labels: AT_P },
+    // One event an hour is enough.
+    quiet: { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x60 1x60') }, at: '100m' },
+  },
+  ContentReviewBatchStuck: {
+    fires: {
+      series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="uploading"}': '0x60' },
+      at: '45m',
+      labels: ['pipeline="p"', 'state="uploading"'],
+    },
+    quiet: { series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="reviewing"}': '0x60' }, at: '45m' },
+  },
+  ContentReviewBalanceBroken: {
+    fires: { series: { 'balance_items{pipeline="p",instance="i"}': '-1x10' }, at: '6m', labels: ['instance="i"', ...AT_P] },
+    quiet: { series: { 'balance_items{pipeline="p",instance="i"}': '0 3 3 0 3 3 0x10' }, at: '6m' },
+  },
+  ContentReviewRecordsLost: {
+    fires: { series: { [`unread_records_lost_total${P}`]: '0x5 12x60' }, at: '10m', labels: AT_P },
+    quiet: { series: { [`unread_records_lost_total${P}`]: '12x60' }, at: '10m' },
+  },
+  ContentReviewIntakeStopped: {
+    fires: {
+      series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50x60' },
+      at: '40m',
+      labels: AT_P,
+    },
+    quiet: { series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' }, at: '40m' },
+  },
+  ContentReviewIntakePaused: {
+    fires: { ...paused('memory', '2x90', '80m'), labels: ['pipeline="p"', 'reason="memory"'] },
+    // While it catches up, it pauses and goes on.
+    quiet: paused('memory', '1 0 1 0 1 0 1 0 1 0 1 0x90', '80m'),
+  },
+  ContentReviewDeadLetters: {
+    fires: {
+      series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+90x60', '0+10x60') },
+      at: '40m',
+      labels: AT_P,
+    },
+    quiet: { series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') }, at: '40m' },
+  },
+  ContentReviewErrorDecisions: {
+    fires: {
+      series: { ...ended('0+8x60', '0x60'), 'decisions_total{pipeline="p",status="ERROR"}': '0+2x60' },
+      at: '45m',
+      labels: AT_P,
+    },
+    quiet: { series: { ...ended('0+19x60', '0x60'), 'decisions_total{pipeline="p",status="ERROR"}': '0+1x60' }, at: '45m' },
+  },
+  ContentReviewServiceErrors: {
+    fires: {
+      series: {
+        'http_requests_total{operation="get_batch",code="200"}': '0+6x60',
+        'http_requests_total{operation="get_batch",code="503"}': '0+2x60',
+        'http_requests_total{operation="get_batch",code="headers_timeout"}': '0+2x60',
+      },
+      at: '30m',
+      labels: ['operation="get_batch"'],
+    },
+    // Addresses that have expired are asked for again: no error of the service.
+    quiet: {
+      series: {
+        'http_requests_total{operation="download",code="200"}': '0+5x60',
+        'http_requests_total{operation="download",code="403"}': '0+4x60',
+        'http_requests_total{operation="download",code="503"}': '0+1x60',
+      },
+      at: '30m',
+    },
+  },
+  ContentReviewServiceUnavailable: whilePaused('service_unavailable', '16m', '14m'),
+  ContentReviewUnauthorized: whilePaused('unauthorized', '6m', '4m'),
+  ContentReviewTypePaused: whilePaused('type_failing', '16m', '14m'),
+  ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m'),
+  ContentReviewResultAnomalies: {
+    fires: {
+      series: { ...ended('0+100x90', '0x90'), 'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90' },
+      at: '80m',
+      labels: ['kind="unknown"', 'pipeline="p"'],
+    },
+    quiet: {
+      series: { ...ended('0+1000x90', '0x90'), 'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90' },
+      at: '80m',
+    },
+  },
+  ContentReviewResubmissions: {
+    fires: {
+      series: { [`events_consumed_total${P}`]: '0+10x90', [`items_resubmitted_total${P}`]: '0+2x90' },
+      at: '80m',
+      labels: AT_P,
+    },
+    quiet: { series: { [`events_consumed_total${P}`]: '0+10x90', [`items_resubmitted_total${P}`]: '0x89 9' }, at: '85m' },
+  },
+  ContentReviewOrphanedBatches: {
+    fires: { series: { orphaned_jobs_total: '0+1x60' }, at: '30m', labels: [] },
+    quiet: { series: { orphaned_jobs_total: '0x20 5x40' }, at: '30m' },
+  },
+  ContentReviewDecisionMixShift: {
+    step: '10m',
+    fires: { series: mix(20, 50), at: '190h', labels: ['pipeline="p"', 'result="spam"'] },
+    quiet: { series: mix(20, 30), at: '190h' },
+  },
+  ContentReviewAbsent: {
+    fires: { series: { up: '1x30' }, at: '12m', labels: [] },
+    quiet: { series: { 'build_info{version="1",node="v26"}': '1x30' }, at: '12m' },
+  },
+  ContentReviewInstanceDown: {
+    fires: {
+      series: { 'up{job="c",instance="i"}': '1x5 0x30', 'build_info{job="c",instance="i",version="1",node="v26"}': '1x5' },
+      at: '20m',
+      labels: ['instance="i"', 'job="c"'],
+    },
+    // Somebody else's.
+    quiet: { series: { 'up{job="other",instance="i"}': '0x30', 'build_info{job="c",instance="i"}': '1x30' }, at: '20m' },
+  },
+  ContentReviewNotReady: {
+    fires: {
+      series: { 'ready{condition="p/group",instance="i"}': '0x30' },
+      at: '12m',
+      labels: ['condition="p/group"', 'instance="i"'],
+    },
+    quiet: { series: { 'ready{condition="p/group",instance="i"}': '0x8 1x30' }, at: '12m' },
+  },
+  ContentReviewLoopStuck: {
+    fires: { series: { 'loops{state="stuck",instance="i"}': '2x10' }, at: '3m', labels: ['instance="i"'] },
+    quiet: { series: { 'loops{state="waiting",instance="i"}': '2x10', 'loops{state="stuck",instance="i"}': '0x10' }, at: '3m' },
+  },
+  ContentReviewNoShards: {
+    fires: {
+      series: { 'shards_owned{pipeline="p",instance="a"}': '0x30', 'shards_owned{pipeline="p",instance="b"}': '0x30' },
+      at: '12m',
+      labels: AT_P,
+    },
+    // More replicas than shards.
+    quiet: {
+      series: { 'shards_owned{pipeline="p",instance="a"}': '0x30', 'shards_owned{pipeline="p",instance="b"}': '6x30' },
+      at: '12m',
+    },
+  },
+  ContentReviewRebalanceLoop: {
+    fires: { series: { [`rebalances_total${P}`]: '0+1x60' }, at: '40m', labels: AT_P },
+    // A deployment.
+    quiet: { series: { [`rebalances_total${P}`]: '0x10 0+2x6 12x60' }, at: '40m' },
+  },
+  ContentReviewTransactionsFail: {
+    fires: {
+      series: {
+        'transactions_total{pipeline="p",outcome="committed"}': '0+8x60',
+        'transactions_total{pipeline="p",outcome="fenced"}': '0+2x60',
+      },
+      at: '40m',
+      labels: AT_P,
+    },
+    quiet: {
+      series: {
+        'transactions_total{pipeline="p",outcome="committed"}': '0+95x60',
+        'transactions_total{pipeline="p",outcome="fenced"}': '0+5x60',
+      },
+      at: '40m',
+    },
+  },
+  ContentReviewKafkaCertificateExpires: {
+    fires: {
+      series: { 'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1209000x120' },
+      at: '90m',
+      labels: ['certificate="broker"'],
+    },
+    quiet: { series: { 'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1300000x120' }, at: '90m' },
+  },
+  ContentReviewLogLinesDropped: {
+    fires: { series: { 'log_lines_dropped_total{instance="i"}': '0x5 3x30' }, at: '10m', labels: ['instance="i"'] },
+    quiet: { series: { 'log_lines_dropped_total{instance="i"}': '3x30' }, at: '10m' },
+  },
+};

@@ -1,0 +1,64 @@
+/** The alerts by Prometheus's own tool. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import type { Alert } from '../../../dev/alerts/alert.ts';
+import { ALERTS, GROUPS, RULES_FILE, rulesFile } from '../../../dev/alerts/rules.ts';
+import { execute } from '../../../dev/helm/execute.ts';
+import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { CASES, type Case } from './alert-cases.ts';
+
+const { promtool } = await ensurePrometheus();
+const directory = temporaryDirectory();
+
+test('promtool finds nothing wrong with the rules', async () => {
+  await execute(promtool, ['check', 'rules', fileURLToPath(RULES_FILE)]);
+});
+
+test('each alert has a history to fire on and one to keep quiet on', () => {
+  assert.deepEqual(Object.keys(CASES).toSorted(), ALERTS.map(({ name }) => name).toSorted());
+});
+
+test('each alert fires on its history and keeps quiet on the other one', async () => {
+  const files = ALERTS.map((alert) => {
+    const { fires, quiet, step = '1m' } = CASES[alert.name] ?? assert.fail(`no case for ${alert.name}`);
+    const tests = [fires, quiet].map((one) => testOf(alert, one, step));
+    const file = path.join(directory, `${alert.name}.yaml`);
+    writeFileSync(file, stringify({ rule_files: [rulesOf(alert)], evaluation_interval: step, tests }));
+    return file;
+  });
+  await execute(promtool, ['test', 'rules', ...files]);
+});
+
+/** The alert alone, with what its group records: all of them at each step would take most of a minute. */
+function rulesOf(alert: Alert): string {
+  const groups = GROUPS.filter(({ rules }) => rules.includes(alert)).map(({ name, rules }) => ({
+    name,
+    rules: rules.filter((rule) => rule === alert || 'record' in rule),
+  }));
+  const file = path.join(directory, `${alert.name}-rules.yaml`);
+  writeFileSync(file, rulesFile(groups));
+  return file;
+}
+
+function testOf({ name, severity }: Alert, { series, at, labels }: Case, interval: string): object {
+  const expected = [`alertname="${name}"`, 'alertstate="firing"', ...(labels ?? []), `severity="${severity}"`].join(',');
+  return {
+    interval,
+    input_series: Object.entries(series).map(([one, values]) => ({
+      series: /^up\b/.test(one) ? one : `content_review_${one}`,
+      values,
+    })),
+    promql_expr_test: [
+      {
+        expr: `ALERTS{alertname="${name}",alertstate="firing"}`,
+        eval_time: at,
+        exp_samples: labels === undefined ? [] : [{ labels: `ALERTS{${expected}}`, value: 1 }],
+      },
+    ],
+  };
+}
