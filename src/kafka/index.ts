@@ -1,8 +1,10 @@
 /** The Kafka adapter: implements src/core/ports/kafka.ts over kafkajs. The only way in for the rest of the project. */
+import type { ClusterProbe } from '../core/ports/cluster-probe.ts';
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
 import { KafkaAdmin } from './admin.ts';
+import { KafkaClusterProbe } from './cluster-probe.ts';
 import type { ConnectOptions } from './connect.ts';
 import { KafkaShardGroup } from './group.ts';
 import type { GroupOptions } from './group-options.ts';
@@ -25,6 +27,8 @@ export interface KafkaConnection {
   sourceReader(options: SourceReaderOptions): SourceReader;
   /** For tools that only look. */
   scan(): TopicScan;
+  /** For tools that look for what is wrong. */
+  probe(): ClusterProbe;
   /** Closes the admin connection; groups, producers and readers are closed by who opened them. Repeatable. */
   close(): Promise<void>;
 }
@@ -37,6 +41,7 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
     producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.partitionCount(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
     scan: () => new KafkaTopicScan(options, admin, logger),
+    probe: () => new KafkaClusterProbe(options, logger),
     async close() {
       await admin.close();
       options.security?.close();

@@ -338,5 +338,10 @@ export function scramProvider<Provider>(hash: 256 | 512, sasl: object): Provider
   return internal<(sasl: object) => Provider>(`broker/saslAuthenticator/scram${hash}.js`)(sasl);
 }
 
+/** kafkajs's error for a code of the protocol (src/protocol/error). */
+export function protocolError(code: number): Error {
+  return internal<{ createErrorFromCode: (code: number) => Error }>('protocol/error.js').createErrorFromCode(code);
+}
+
 const kafkajs = loadKafkaJs();
 export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;
