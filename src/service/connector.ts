@@ -105,11 +105,14 @@ async function tunnel(
   const headers = { host: authority, ...(await proxyHeaders(proxy)) };
   const { protocol, hostname, port } = proxy.url;
   const secure = protocol === 'https:';
+  const host = hostname.replace(/^\[|\]$/g, '');
   return await new Promise<Socket>((resolve, reject) => {
     const timer = setTimeout(() => request.destroy(new NetworkError('connect_timeout', 'PROXY_TIMEOUT')), timeoutMs);
     const request = (secure ? httpsRequest : httpRequest)({
       ...(secure && secureContext !== undefined ? { secureContext } : {}),
-      host: hostname.replace(/^\[|\]$/g, ''),
+      // Node would take the header Host for the proxy's name, which is where the tunnel leads to.
+      ...(secure ? { servername: isIP(host) === 0 ? host : '' } : {}),
+      host,
       port: port || (secure ? 443 : 80),
       method: 'CONNECT',
       path: authority,

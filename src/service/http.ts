@@ -76,7 +76,9 @@ export class HttpPool {
         allowH2: false,
       });
     this.#agent = agent(connector({ ...common, ...network }));
-    this.#forward = agent(connector({ ...common, proxyFor: () => undefined, tls: network.tls }));
+    const forward = connector({ ...common, proxyFor: () => undefined, tls: network.tls });
+    // Without a name the connector takes that of the origin, the proxy; undici has that of the header Host.
+    this.#forward = agent((target, callback) => forward({ ...target, servername: '' }, callback));
   }
 
   /**
@@ -130,7 +132,10 @@ export class HttpPool {
     const path = url.pathname + url.search;
     if (proxy === undefined) return { agent: this.#agent, proxied: false, origin: url.origin, path, headers: { ...headers } };
     const forwarded = { ...headers, host: url.host, ...(await proxyHeaders(proxy)) };
-    return { agent: this.#forward, proxied: true, origin: proxy.url.origin, path: url.origin + path, headers: forwarded };
+    // The same for all: undici makes a new connection where it differs.
+    const servername = proxy.url.hostname;
+    const target = { origin: proxy.url.origin, path: url.origin + path, headers: forwarded, servername };
+    return { agent: this.#forward, proxied: true, ...target };
   }
 
   /** Ends every exchange under way with an AbortError and frees the connections. Repeatable. */

@@ -1,8 +1,12 @@
 /** A real proxy on the way: tunnels for https, whole addresses for http, credentials that nobody sees. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { type ProxySetting, proxyRules } from '../../../src/service/proxy.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { clientFor, collect, deadAddress, httpServer, NEVER } from './servers.ts';
 import { httpsServer, pem, proxyServer } from './tls-servers.ts';
 
@@ -52,6 +56,32 @@ test('http, where it is allowed, goes to the proxy as a whole address', async (t
     server.seen.map(({ headers }) => headers.host),
     [`review.corp:${port}`, `files.corp:${port}`],
   );
+});
+
+test('a proxy that is reached by https shows a certificate of its own name, not of where it leads to', async (t) => {
+  const authority = certificateAuthority('Proxies');
+  const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
+  const proxy = await proxyServer(t, undefined, { cert, key });
+  const { port } = await httpsServer(t, () => CREATED);
+  const ca = path.join(temporaryDirectory(), 'ca.pem');
+  writeFileSync(ca, authority.certificate);
+  const clientOf = (url: string) =>
+    clientFor(t, `https://review.example.com:${port}`, {
+      tls: { ca: [pem('ca.pem'), ca] },
+      allowHttp: ['*.corp'],
+      retry: { maxRetries: 0 },
+      ...through({ url }),
+    }).client;
+  const honest = clientOf(proxy.url);
+  await honest.createBatch('email', NEVER);
+  const plain = await httpServer(t, (response) => response.end());
+  for (const host of ['a.corp', 'b.corp'])
+    await honest.upload(`${plain.url.replace('127.0.0.1', host)}/x`, Buffer.from('x'), CSV);
+  assert.equal(plain.seen.length, 2);
+  await assert.rejects(clientOf(proxy.url.replace('localhost', '127.0.0.1')).createBatch('email', NEVER), {
+    failure: 'unavailable',
+    message: /the proxy did not let the request through \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+  });
 });
 
 test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', async (t) => {

@@ -1,6 +1,12 @@
 /** Servers with certificates, and a proxy, on 127.0.0.1; closed when the test ends. */
 import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer, type Server as HttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
@@ -35,8 +41,15 @@ export interface ProxyRequest {
   readonly authorization: string | undefined;
 }
 
-/** A proxy that resolves every name to this machine, and writes down what it was asked for. `refuse`: the status to answer with instead. */
-export async function proxyServer(t: TestContext, refuse: (request: ProxyRequest) => number | undefined = () => undefined) {
+/**
+ * A proxy that resolves every name to this machine, and writes down what it was asked for; with a certificate it is reached by https.
+ * `refuse`: the status to answer with instead.
+ */
+export async function proxyServer(
+  t: TestContext,
+  refuse: (request: ProxyRequest) => number | undefined = () => undefined,
+  own?: { readonly cert: string; readonly key: string },
+) {
   const seen: ProxyRequest[] = [];
   const sockets = new Set<Socket>();
   const note = (request: IncomingMessage): ProxyRequest => {
@@ -44,7 +57,7 @@ export async function proxyServer(t: TestContext, refuse: (request: ProxyRequest
     seen.push(one);
     return one;
   };
-  const server = createHttpServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     const status = refuse(note(request));
     if (status !== undefined) {
       response.writeHead(status).end('<html>the proxy says no</html>');
@@ -54,13 +67,15 @@ export async function proxyServer(t: TestContext, refuse: (request: ProxyRequest
     const { 'proxy-authorization': _, ...headers } = request.headers;
     const onward = httpRequest(
       { host: '127.0.0.1', port, path: pathname + search, method: request.method, headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 0, answer.headers);
-        answer.pipe(response);
+      (answered) => {
+        response.writeHead(answered.statusCode ?? 0, answered.headers);
+        answered.pipe(response);
       },
     );
     request.pipe(onward);
-  });
+  };
+  const server = own === undefined ? createHttpServer(answer) : createServer(own, answer);
+  server.on('tlsClientError', () => {});
   server.on('connect', (request, socket: Socket, head) => {
     socket.on('error', () => {});
     const status = refuse(note(request));
@@ -86,7 +101,8 @@ export async function proxyServer(t: TestContext, refuse: (request: ProxyRequest
   t.after(() => {
     for (const socket of sockets) socket.destroy();
   });
-  return { url: `http://127.0.0.1:${await listening(t, server)}`, seen };
+  const port = await listening(t, server);
+  return { url: own === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`, seen };
 }
 
 async function listening(t: TestContext, server: Server | HttpsServer): Promise<number> {
