@@ -17,12 +17,15 @@ const array = (items: readonly Buffer[]) => Buffer.concat([int32(items.length), 
 const bytes = (value: Buffer) => Buffer.concat([int32(value.length), value]);
 
 const partitions = fc.uniqueArray(
-  fc.record({
-    partition: fc.nat(1_000),
-    leader: fc.integer({ min: -1, max: 9 }),
-    replicas: fc.integer({ min: 1, max: 5 }),
-    inSync: fc.integer({ min: 0, max: 5 }),
-  }),
+  fc.record(
+    {
+      partition: fc.nat(1_000),
+      leader: fc.integer({ min: -1, max: 9 }),
+      replicas: fc.integer({ min: 1, max: 5 }),
+      inSync: fc.integer({ min: 0, max: 5 }),
+    },
+    { noNullPrototype: true },
+  ),
   { selector: ({ partition }) => partition, maxLength: 8 },
 );
 
