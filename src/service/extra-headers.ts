@@ -17,17 +17,31 @@ export function problemWithExtraHeader(name: string): string | undefined {
 
 /** @throws TypeError that names the header: configurations are checked before. */
 export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
-  for (const name of Object.keys(headers)) {
-    const problem = problemWithExtraHeader(name);
+  for (const [name, value] of Object.entries(headers)) {
+    const unfit =
+      typeof value === 'string' && !isValue(value) ? 'its value holds characters that no header can carry' : undefined;
+    const problem = problemWithExtraHeader(name) ?? unfit;
     if (problem !== undefined) throw new TypeError(`the extra header "${name}": ${problem}`);
   }
   return headers;
 }
 
-/** The headers with their values of now. @throws what a value's source throws */
-export async function currentHeaders(headers: ExtraHeaders): Promise<Record<string, string>> {
-  const values = Object.entries(headers).map(
-    async ([name, value]) => [name, typeof value === 'string' ? value : await value()] as const,
-  );
-  return Object.fromEntries(await Promise.all(values));
+/** The headers with their values of now; or the name of one whose value cannot be had, or not be sent. */
+export async function currentHeaders(headers: ExtraHeaders): Promise<Record<string, string> | string> {
+  const current: Record<string, string> = {};
+  for (const [name, source] of Object.entries(headers)) {
+    try {
+      const value = typeof source === 'string' ? source : await source();
+      if (!isValue(value)) return name;
+      current[name] = value;
+    } catch {
+      return name;
+    }
+  }
+  return current;
+}
+
+/** RFC 9110, section 5.5. */
+function isValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 }

@@ -86,12 +86,13 @@ export class Transfer {
     const operation = 'upload';
     const url = addressOf(operation, uploadUrl);
     const source = new BodySource(body);
-    const extra = Object.entries(options.extraHeaders ?? {}).filter(([name]) => problemWithExtraHeader(name) === undefined);
+    const named = Object.entries(options.extraHeaders ?? {}).filter(([name]) => problemWithExtraHeader(name) === undefined);
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
     const request = {
       method: 'PUT',
       headers: { 'content-type': options.contentType, 'content-length': String(source.length) },
       source,
+      extra: Object.fromEntries(named),
       // The pool's clock for headers starts with the first byte sent, so it has to cover the sending too.
       headersTimeoutMs: headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     } as const;
@@ -99,8 +100,7 @@ export class Transfer {
     await withRetry(this.#context, operation, options.signal, () =>
       this.#uploads.run(options.signal, async () => {
         try {
-          const headers = { ...(await this.#extra(operation, url, this.#options.uploadHeaders)), ...Object.fromEntries(extra) };
-          const opened = await this.#follow(operation, { ...request, extra: headers }, url, options.signal);
+          const opened = await this.#follow(operation, request, this.#options.uploadHeaders, url, options.signal);
           if ('value' in opened) opened.value.answer.discard();
           source.throwIfFailed();
           if ('value' in opened) return opened;
@@ -129,8 +129,8 @@ export class Transfer {
     try {
       const startedMs = this.#context.clock.now();
       const { answer, address } = await withRetry(this.#context, operation, signal, async () => {
-        const extra = await this.#extra(operation, url, this.#options.downloadHeaders);
-        return await this.#follow(operation, { method: 'GET', headers: {}, extra }, url, signal);
+        const request = { method: 'GET', headers: {}, extra: {} } as const;
+        return await this.#follow(operation, request, this.#options.downloadHeaders, url, signal);
       });
       try {
         yield* this.#plain(answer);
@@ -158,15 +158,6 @@ export class Transfer {
     }
   }
 
-  async #extra(operation: string, url: URL, headers: ExtraHeaders): Promise<Record<string, string>> {
-    try {
-      return await currentHeaders(headers);
-    } catch {
-      const what = 'was not called: the value of an extra header could not be read';
-      throw serviceError(operation, shownAddress(url), { failure: 'unavailable', what, reason: 'no_header' });
-    }
-  }
-
   /** Why an address may not be talked to, continuing "upload at host/path was not called: …". */
   async #objection(operation: string, url: URL, signal: AbortSignal): Promise<string | undefined> {
     const { policy, allowUrl } = this.#options;
@@ -182,9 +173,19 @@ export class Transfer {
     return objection ?? 'it is not an allowed address for transfers';
   }
 
-  async #follow(operation: string, request: TransferRequest, first: URL, signal: AbortSignal): Promise<Attempt<Opened>> {
+  /** @param configured headers whose values are asked for now */
+  async #follow(
+    operation: string,
+    request: TransferRequest,
+    configured: ExtraHeaders,
+    first: URL,
+    signal: AbortSignal,
+  ): Promise<Attempt<Opened>> {
+    const current = await currentHeaders(configured);
+    if (typeof current === 'string') return { problem: withoutHeader(current), address: shownAddress(first) };
     const startedMs = this.#context.clock.now();
-    return this.#limit.learn(await this.#redirected(operation, request, first, signal), startedMs);
+    const extra = { ...current, ...request.extra };
+    return this.#limit.learn(await this.#redirected(operation, { ...request, extra }, first, signal), startedMs);
   }
 
   /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
@@ -218,8 +219,9 @@ export class Transfer {
       const { answer, read: text } = exchanged;
       if (text === undefined) return { value: { answer, address } };
       if (!isRedirect(answer.status)) {
-        // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored.
-        const mayHaveArrived = answer.status >= 500 && answer.status !== 501 && answer.status !== 503;
+        // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored. 303 is about what was done.
+        const { status } = answer;
+        const mayHaveArrived = (status >= 500 && status !== 501 && status !== 503) || status === 303;
         return { problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived }, address };
       }
 
@@ -237,6 +239,13 @@ function refused(what: string, status?: number): Problem {
 
 function blocked(what: string): Problem {
   return { failure: 'blocked', what, reason: 'blocked' };
+}
+
+/** It may be replaced at this moment: a file that is rotated is no reason to give records up. */
+function withoutHeader(name: string): Problem {
+  const what = `was not called: the value of the extra header "${name}" cannot be had, or not be sent`;
+  const advice = 'check where service.transfer.uploadHeaders and downloadHeaders have it from';
+  return { failure: 'unavailable', what, reason: 'no_header', advice };
 }
 
 function onlyOnce(problem: Problem): Problem {

@@ -148,6 +148,10 @@ test('a header that follows from the request, or is not for a storage, cannot be
       },
     );
   }
+  assert.throws(() => clientFor(t, HERE, { downloadHeaders: { 'x-secret': 'hunter2\n' } }), {
+    name: 'TypeError',
+    message: 'the extra header "x-secret": its value holds characters that no header can carry',
+  });
 });
 
 test('an upload says whether it may have arrived: yes once an answer was lost, or a gateway broke down', async (t) => {
@@ -159,6 +163,9 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
     [503, false],
     [429, false],
   ];
+  // It asks to look elsewhere for what became of the request.
+  const seeOther = await httpServer(t, (response) => response.writeHead(303, { location: '/done' }).end());
+  await assert.rejects(clientFor(t, HERE).client.upload(seeOther.url, BODY, CSV), { failure: 'protocol', mayHaveArrived: true });
   for (const [first, mayHaveArrived] of answers) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!received.endsWith('hello\r\n')) return;
@@ -174,6 +181,25 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
   }
   const dead = clientFor(t, HERE, { retry: { maxRetries: 1 } }).client.upload('http://127.0.0.1:1/', BODY, CSV);
   await assert.rejects(dead, { failure: 'unavailable', mayHaveArrived: false });
+});
+
+test('the value of an extra header that cannot be had or sent is waited for, and takes nothing back of what may have arrived', async (t) => {
+  const expired = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
+  const unreadable = () => Promise.reject(new Error('hunter22secret'));
+  for (const broken of [unreadable, () => 'hunter22\nsecret', () => 'hunter22\u20ac']) {
+    const server = await httpServer(t, (response, _, index) =>
+      response.writeHead(index === 0 ? 500 : 403).end(index === 0 ? '' : expired),
+    );
+    const values = [() => 'good', broken, () => 'good'];
+    const { client, observer } = clientFor(t, HERE, { uploadHeaders: { 'x-secret': () => (values.shift() ?? broken)() } });
+    await assert.rejects(client.upload(server.url, BODY, CSV), { failure: 'expired', mayHaveArrived: true });
+    assert.deepEqual(observer.retries, ['upload 500', 'upload no_header']);
+    const never = clientFor(t, HERE, { downloadHeaders: { 'x-secret': broken }, retry: { maxRetries: 0 } }).client;
+    await assert.rejects(collect(never.download(server.url, NEVER)), (error: Error & { failure: string }) => {
+      assert.match(error.message, /the value of the extra header "x-secret" cannot be had, or not be sent/);
+      return error.failure === 'unavailable' && !error.message.includes('hunter22');
+    });
+  }
 });
 
 test('each host of transfers is told once, before it is talked to', async (t) => {
