@@ -31,7 +31,7 @@ interface Rendered {
 const error = fc.record({ code: fc.constantFrom('review_failed', 'x'), message: hostileText });
 const source = fc.record({
   partition: fc.nat(),
-  offset: fc.maxSafeNat(),
+  offset: fc.oneof(fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 53 - 2, 2 ** 53 - 1)),
   timestampMs: fc.oneof(fc.integer({ min: -1, max: 8.64e15 }), fc.constantFrom(0, 1.7e15, 8.64e15)),
   key: keyBytes,
   headers,
