@@ -1,3 +1,4 @@
+import { ALERTS } from '../alerts/rules.ts';
 import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
 import { table } from './markdown.ts';
@@ -32,19 +33,36 @@ ${table(['Label', 'Values'], labels)}
 
 ${table(['Name', 'Upper bounds'], buckets)}
 
+## Names are an API
+
+Dashboards and alerts of users know these names and labels. New ones come with any version; one that goes, is renamed or gets other labels
+is a breaking change, said in CHANGELOG.md: a test holds the list. Values of labels may be added, and help texts may change. Labels \`pipeline\`
+aside, counters whose values are known beforehand begin at 0, so that \`increase()\` sees the first event.
+
+A process has as many series with 200 shards as with one: no label names a shard, a partition, a topic or an item.
+
+## Formats
+
+The Prometheus text format, or OpenMetrics 1.0 for whoever prefers it (\`Accept: application/openmetrics-text\`, as Prometheus does): the same
+samples with the same names and labels, with units for seconds and bytes. \`promtool check metrics\` has nothing to say about
+ours; of Node's own (prom-client) it dislikes \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\`, \`nodejs_active_resources_total\`,
+which are gauges.
+
 ## What to alert on
 
-| Expression | Means |
-|---|---|
-| \`content_review_ready == 0\` for 5 minutes | A condition does not hold; \`/readyz\` says which and why. |
-| \`content_review_loops{state="stuck"} > 0\` | A loop neither progresses nor says why it waits; \`/livez\` names it. |
-| \`content_review_balance_items != 0\` for 5 minutes | Items are not accounted for. |
-| \`increase(content_review_unread_records_lost_total[1h]) > 0\` | Retention removed records before they were read. |
-| \`time() - content_review_oldest_unsettled_timestamp_seconds\` above the longest review you accept | Something does not get settled. |
-| \`max_over_time(content_review_shards_paused[5m]) > 0\` for 15 minutes | Something waits; the label \`reason\` says why ([operations.md](operations.md)). |
-| \`increase(content_review_log_lines_dropped_total[15m]) > 0\` | Nobody reads the log fast enough. |
-| \`rate(content_review_dead_lettered_total[15m])\` above its usual level | A producer sends what cannot be reviewed. |
+The rules in [alerts.yaml](../helm/content-review-connector/files/alerts.yaml), each with a page in the [runbook](runbook/README.md):
+
+${table(
+  ['Alert', 'Severity', 'Means'],
+  ALERTS.map(({ name, severity, description }) => [`[${name}](runbook/${name}.md)`, severity, meaningOf(description)]),
+)}
 
 \`/livez\` answers 503 only for a stuck loop: a broker or a service that is down never makes the platform restart the connector.
 `;
+}
+
+/** Values of the moment are told in general. */
+function meaningOf(description: string): string {
+  const text = description.replace(/\{\{ \$value[^}]*\}\}/g, 'some');
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

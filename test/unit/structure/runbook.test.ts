@@ -1,0 +1,79 @@
+/** Alerts, their pages, the dashboard and the metrics name each other: nobody finds a dead link first at night. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
+import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
+
+test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
+  assert.equal(readFileSync(RULES_FILE, 'utf8'), rulesFile());
+});
+
+test('each alert has a page, and each page an alert', () => {
+  assert.deepEqual(PAGES.map((page) => `docs/runbook/${page}`).toSorted(), ALERTS.map(runbookOf).toSorted());
+});
+
+test('each page says what the alert means, what to look at with commands to paste, and what to do', () => {
+  for (const page of PAGES) {
+    const text = read(`docs/runbook/${page}`);
+    assert.equal(text.split('\n', 1)[0], `# ${path.basename(page, '.md')}`);
+    assert.deepEqual(
+      [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading),
+      ['What it means', 'What to look at', 'What to do'],
+      page,
+    );
+    assert.match(text, /^## What to look at\n\n[^#]+\n```\n[^`]+\n```\n/m, page);
+  }
+});
+
+test('the list of pages has each alert with its severity', () => {
+  const rows = [...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|$/gm)].map(([, ...row]) => row);
+  assert.deepEqual(
+    rows,
+    ALERTS.map(({ name, severity }) => [name, severity]),
+  );
+});
+
+test('the commands of the pages are there', () => {
+  const commands = new Set(readdirSync(path.join(ROOT, 'src/cli/commands')).map((file) => path.basename(file, '.ts')));
+  for (const page of [...PAGES, 'README.md'])
+    for (const [, command = ''] of read(`docs/runbook/${page}`).matchAll(/(?:^|`)crc ([a-z-]+)/gm))
+      assert.ok(commands.has(command), `${page}: ${command}`);
+});
+
+test('every metric that rules and pages name exists, with the labels that they select by', () => {
+  const metrics = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
+  const records = new Set<string>(RECORDINGS.map(({ record }) => record));
+  const problems: string[] = [];
+  for (const file of [
+    'docs/operations.md',
+    'docs/runbook/README.md',
+    ...PAGES.map((page) => `docs/runbook/${page}`),
+    RULES_FILE,
+  ]) {
+    const text = typeof file === 'string' ? read(file) : readFileSync(file, 'utf8');
+    const where = typeof file === 'string' ? file : 'alerts.yaml';
+    for (const [name, selector = ''] of text.matchAll(/\bcontent_review(?::\w+)+|\bcontent_review_\w+(\{[^}]*\})?/g)) {
+      const series = name.replace(/\{.*/s, '');
+      if (records.has(series)) continue;
+      const metric = metrics.get(series) ?? histogramOf(series, metrics);
+      if (metric === undefined) problems.push(`${where}: ${series}`);
+      for (const [, label = ''] of selector.matchAll(/([a-z]+)(?:=|!=)/g))
+        if (metric !== undefined && label !== 'le' && !(metric.labels as readonly string[]).includes(label))
+          problems.push(`${where}: ${series} has no label ${label}`);
+    }
+  }
+  assert.deepEqual(problems, []);
+});
+
+function histogramOf(series: string, metrics: ReadonlyMap<string, MetricDefinition>): MetricDefinition | undefined {
+  const metric = metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
+  return metric?.kind === 'histogram' ? metric : undefined;
+}
