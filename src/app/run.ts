@@ -1,7 +1,11 @@
 /** The connector as a process: every pipeline of a configuration, its telemetry, its orderly end. */
 import { setFlagsFromString } from 'node:v8';
 import type { Config, PipelineConfig } from '../config/schema.ts';
-import type { Logger } from '../core/ports/telemetry.ts';
+import { Activity } from '../console/activity.ts';
+import { Console } from '../console/console.ts';
+import { RecentProblems } from '../console/recent-problems.ts';
+import type { Logger, Metrics } from '../core/ports/telemetry.ts';
+import type { Tracer } from '../core/ports/tracing.ts';
 import { connectKafka, type KafkaConnection, questionFailure } from '../kafka/index.ts';
 import type { PipelinePorts } from '../pipeline/context.ts';
 import { RefusedError } from '../pipeline/errors.ts';
@@ -15,6 +19,7 @@ import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
+import { startTracing } from '../telemetry/tracing/index.ts';
 import { eventFormats } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
@@ -44,6 +49,8 @@ const STUCK_AFTER_MS = 60_000;
 const FETCH_PARTS = 8;
 /** Of the shutdown's time, kept for what comes after the transactions in hand: the last answers, and the process's own end. */
 const CLOSING_MS = 750;
+/** Of the same time, for the last traces at most: a collector that does not answer holds up no restart. */
+const TRACES_MS = 2_000;
 
 /**
  * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.
@@ -57,11 +64,16 @@ export async function runConnector(
   setFlagsFromString(HEAP_GROWTH);
   const metrics = new PromMetrics({ version: VERSION });
   const onDropped = (lines: number) => metrics.count('log_lines_dropped_total', {}, lines);
-  const logger = createLogger({ level: config.log.level, onDropped });
+  const startedMs = systemClock.now();
+  const problems = config.http.enabled && config.http.console ? new RecentProblems() : undefined;
+  const onProblem = problems?.add.bind(problems);
+  const logger = createLogger({ level: config.log.level, onDropped, ...(onProblem && { onProblem }) });
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
   for (const { name } of config.pipelines) metrics.startPipeline(name);
+  const names = config.pipelines.map(({ name }) => name);
+  const activity = problems && new Activity(metrics, names);
 
   let service: ServiceClient;
   try {
@@ -72,6 +84,7 @@ export async function runConnector(
     return 'refused';
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
+  const { tracer, close: closeTraces } = await startTracing(process.env, { logger, metrics, version: VERSION });
   const results = new ResultThread();
   const registry = schemaRegistry(config.schemaRegistry, registryObserver(metrics, health));
   const formatOf = eventFormats(registry, config.schemaRegistry);
@@ -85,23 +98,28 @@ export async function runConnector(
       kafka,
       service,
       logger,
-      metrics,
+      metrics: activity ?? metrics,
       health,
       budget,
       around,
       results,
       formatOf,
       outputs,
+      tracer,
       onRefused,
     }),
   );
   const starting = new AbortController();
+  const now = () => systemClock.now();
+  const shown = { version: VERSION, startedMs, now, health, memory: budget, pipelines: supervisors };
+  const pages = problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
     if (config.http.enabled) {
-      server = await startTelemetryServer({ host: config.http.host, port: config.http.port, metrics, health, logger });
-      logger.info({ url: server.url }, 'metrics and health');
+      const { host, port } = config.http;
+      server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
+      logger.info({ url: server.url, ...(pages && { console: `${server.url}/` }) }, 'metrics and health');
     }
     const start = async () => {
       if (registry !== undefined && outputs.needsRegistry) {
@@ -132,8 +150,11 @@ export async function runConnector(
     );
   }
   starting.abort(new Error('the connector stops'));
-  const connections = [service, kafka, results, ...(registry === undefined ? [] : [registry])];
+  const tracesMs = Math.min(TRACES_MS, Math.max(0, config.shutdown.timeoutMs - CLOSING_MS) / 2);
+  const traces = { close: () => closeTraces(tracesMs) };
+  const connections = [service, kafka, results, traces, ...(registry === undefined ? [] : [registry])];
   await stop(config, supervisors, connections, server, logger);
+  pages?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   return outcome;
 }
@@ -178,13 +199,14 @@ function supervise(parts: {
   kafka: KafkaConnection;
   service: ServiceClient;
   logger: Logger;
-  metrics: PromMetrics;
+  metrics: Metrics;
   health: Health;
   budget: MemoryBudget;
   around: (engine: EngineParts) => EngineParts;
   results: ResultThread;
   formatOf: ReturnType<typeof eventFormats>;
   outputs: OutputFormats;
+  tracer: Tracer;
   onRefused: (error: Error) => void;
 }): Supervisor {
   const { config, pipeline, kafka, service, metrics, health, budget } = parts;
@@ -212,6 +234,7 @@ function supervise(parts: {
       metrics,
       logger,
       health,
+      tracer: parts.tracer,
     },
     options: enginePipeline(config, pipeline),
   });

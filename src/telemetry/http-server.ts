@@ -1,5 +1,5 @@
-/** The operator's window: /metrics for Prometheus, /livez and /readyz for the platform. Reads only; holds no secrets (I6). */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+/** The operator's window: /metrics for Prometheus, /livez and /readyz for the platform, pages for people. Reads only; holds no secrets (I6). */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { OPENMETRICS_CONTENT_TYPE, openMetricsOf, prefersOpenMetrics } from './exposition.ts';
@@ -13,6 +13,18 @@ export interface TelemetryServerOptions {
   readonly metrics: PromMetrics;
   readonly health: Health;
   readonly logger: Logger;
+  /** At `/` and wherever else it answers. */
+  readonly pages?: Pages | undefined;
+}
+
+/** What people look at with a browser. */
+export interface Pages {
+  /** @returns undefined for a path that is none of its own */
+  answer(request: {
+    readonly path: string;
+    readonly query: string;
+    readonly headers: IncomingHttpHeaders;
+  }): { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Buffer | string } | undefined;
 }
 
 export interface TelemetryServer {
@@ -23,6 +35,7 @@ export interface TelemetryServer {
   close(): Promise<void>;
 }
 
+const PATHS = ['/metrics', '/livez', '/readyz'];
 const CLIENT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 64;
 
@@ -50,17 +63,22 @@ export async function startTelemetryServer(options: TelemetryServerOptions): Pro
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { metrics, health }: TelemetryServerOptions,
+  { metrics, health, pages }: TelemetryServerOptions,
 ): Promise<void> {
   // A body is never read: the connection ends with the answer instead.
   request.resume();
-  const path = (request.url ?? '/').split('?', 1)[0];
-  if (path !== '/metrics' && path !== '/livez' && path !== '/readyz') {
-    return send(response, 404, { status: 'not found', paths: ['/metrics', '/livez', '/readyz'] });
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const page = PATHS.includes(path) ? undefined : pages?.answer({ path, query, headers: request.headers });
+  if (page === undefined && !PATHS.includes(path)) {
+    return send(response, 404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return send(response, 405, { status: 'method not allowed' });
+  }
+  if (page !== undefined) {
+    response.writeHead(page.status, page.headers).end(page.body);
+    return;
   }
   if (path === '/livez') {
     const { ok, loops } = health.liveness();

@@ -17,7 +17,11 @@ export interface LoggerOptions {
   readonly sink?: DestinationStream;
   /** Told of lines that nobody will read, because the reader of standard output has stopped. */
   readonly onDropped?: (lines: number) => void;
+  /** Told of each warning and error, redacted, whatever the level. */
+  readonly onProblem?: OnProblem;
 }
+
+export type OnProblem = (level: 'warn' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;
 
 const STANDARD_OUTPUT = 1;
 /** Fields that every line has: a caller's field of the same name moves aside instead of making the line ambiguous. */
@@ -48,7 +52,7 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     sink,
   );
-  return new PinoLogger(logger, {});
+  return new PinoLogger(logger, {}, options.onProblem);
 }
 
 function standardOutput(onDropped: (lines: number) => void): DestinationStream {
@@ -58,10 +62,12 @@ function standardOutput(onDropped: (lines: number) => void): DestinationStream {
 class PinoLogger implements Logger {
   readonly #pino: Pino;
   readonly #bindings: Readonly<Record<string, unknown>>;
+  readonly #onProblem: OnProblem | undefined;
 
-  constructor(logger: Pino, bindings: Readonly<Record<string, unknown>>) {
+  constructor(logger: Pino, bindings: Readonly<Record<string, unknown>>, onProblem: OnProblem | undefined) {
     this.#pino = logger;
     this.#bindings = bindings;
+    this.#onProblem = onProblem;
   }
 
   debug(fields: object, message: string): void {
@@ -82,12 +88,15 @@ class PinoLogger implements Logger {
 
   /** Fields are merged here, not by pino, which would print a name twice when a call repeats one of its parent's. */
   child(fields: object): Logger {
-    return new PinoLogger(this.#pino, { ...this.#bindings, ...prepare(fields) });
+    return new PinoLogger(this.#pino, { ...this.#bindings, ...prepare(fields) }, this.#onProblem);
   }
 
   #write(level: 'debug' | 'info' | 'warn' | 'error', fields: object, message: string): void {
-    if (!this.#pino.isLevelEnabled(level)) return;
-    this.#pino[level]({ ...this.#bindings, ...prepare(fields) }, redactText(message));
+    const onProblem = level === 'warn' || level === 'error' ? this.#onProblem : undefined;
+    if (onProblem === undefined && !this.#pino.isLevelEnabled(level)) return;
+    const [safe, text] = [{ ...this.#bindings, ...prepare(fields) }, redactText(message)];
+    if (level === 'warn' || level === 'error') onProblem?.(level, safe, text);
+    this.#pino[level](safe, text);
   }
 }
 

@@ -3,13 +3,17 @@ import { bytes, choice, duration, flag, integer, text } from '../values.ts';
 
 /** `http`: metrics and health. */
 export function httpOptions() {
-  return group('The endpoint of /metrics, /livez and /readyz.', {
+  return group('The endpoint of /metrics, /livez, /readyz and the console.', {
     enabled: flag({ help: 'Whether to serve it at all.', fallback: true }),
     host: text({
       help: 'Address to listen on. It has no authentication, so by default only this machine reaches it; in a container write 0.0.0.0.',
       allowed: 'a host name or an IP address',
       fallback: '127.0.0.1',
       check: (host) => (/^[A-Za-z0-9.:_-]+$/.test(host) ? undefined : ''),
+    }),
+    console: flag({
+      help: 'Whether to serve the console at /: pipelines, batches and problems for people with a browser. It shows no content, and only reads.',
+      fallback: true,
     }),
     port: integer({ help: 'Port to listen on; 0 takes a free one and logs it.', fallback: 9464, min: 0, max: 65_535 }),
   });

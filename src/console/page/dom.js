@@ -1,0 +1,85 @@
+/** The little that the page needs to write itself: text alone, never markup. What did not change is not touched. */
+
+/** @param {string} id @returns {HTMLElement} */
+export function el(id) {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`no element ${id}`);
+  return found;
+}
+
+/** @param {Element} node @param {string} text */
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** @param {Element} node @param {string} name @param {string} value */
+export function attr(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
+/** @param {string} name @param {Record<string, string>} [attributes] @param {...(Node | string)} children @returns {HTMLElement} */
+export function make(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+/**
+ * Children of `parent`, one for each item, kept by key: focus and selection stay where they are.
+ * @template T
+ * @param {Element} parent
+ * @param {readonly T[]} items
+ * @param {(item: T) => string} keyOf
+ * @param {(item: T) => HTMLElement} create
+ * @param {(node: HTMLElement, item: T) => void} update
+ */
+export function each(parent, items, keyOf, create, update) {
+  const before = new Map(
+    [...parent.children].map((node) => [/** @type {HTMLElement} */ (node).dataset.key, /** @type {HTMLElement} */ (node)]),
+  );
+  let place = parent.firstElementChild;
+  for (const item of items) {
+    const key = keyOf(item);
+    let node = before.get(key);
+    before.delete(key);
+    if (node === undefined) {
+      node = create(item);
+      node.dataset.key = key;
+    }
+    update(node, item);
+    if (node === place) place = place.nextElementSibling;
+    else parent.insertBefore(node, place);
+  }
+  for (const node of before.values()) node.remove();
+}
+
+/**
+ * A row of a table: cells by their column's heading, which small screens show in front of them.
+ * @param {readonly { label: string, className?: string, role?: string }[]} columns
+ */
+export function row(columns) {
+  const cells = columns.map(({ label, className = '', role = 'cell' }) =>
+    make('td', { 'data-label': label, role, ...(className === '' ? {} : { class: className }) }),
+  );
+  return make('tr', { role: 'row' }, ...cells);
+}
+
+/** @param {HTMLElement} tr @param {number} at @returns {HTMLElement} */
+export function cell(tr, at) {
+  return /** @type {HTMLElement} */ (tr.children[at]);
+}
+
+/** A cell's text, and a second line under it. @param {HTMLElement} td @param {string} text @param {string} [small] @param {string} [tone] */
+export function two(td, text, small = '', tone = '') {
+  let main = td.querySelector('span');
+  let note = td.querySelector('small');
+  if (main === null || note === null) {
+    main = /** @type {HTMLSpanElement} */ (make('span'));
+    note = make('small');
+    td.replaceChildren(main, note);
+  }
+  say(main, text);
+  attr(main, 'class', tone);
+  say(note, small);
+}
