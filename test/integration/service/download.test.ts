@@ -186,7 +186,7 @@ test('an expired download address is told as expired, other refusals with their 
 test('a download is tried again until its headers come, and follows redirects', async (t) => {
   const server = await httpServer(t, (response, request, index) => {
     if (index === 0) response.writeHead(503).end();
-    else if (request.url === '/a') response.writeHead(302, { location: '/b' }).end();
+    else if (request.path === '/a') response.writeHead(302, { location: '/b' }).end();
     else response.end(CSV);
   });
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');

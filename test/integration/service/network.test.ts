@@ -108,7 +108,7 @@ test('each redirect goes through the same checks', async (t) => {
 test('extra headers go with each transfer, and to no other origin', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const server = await httpServer(t, (response, request) =>
-    request.url === '/away' ? response.writeHead(307, { location: target.url }).end() : response.end('x'),
+    request.path === '/away' ? response.writeHead(307, { location: target.url }).end() : response.end('x'),
   );
   let sas = 'first';
   const { client } = clientFor(t, HERE, {

@@ -11,6 +11,8 @@ import { constantRandom, InstantClock, RecordingObserver } from '../../unit/serv
 export interface Seen {
   readonly method: string;
   readonly url: string;
+  /** Its path alone. */
+  readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
 }
@@ -32,6 +34,7 @@ export async function httpServer(t: TestContext, handler: Handler): Promise<Test
       const entry = {
         method: request.method ?? '',
         url: request.url ?? '',
+        path: (request.url ?? '').replace(/\?.*$/, ''),
         headers: request.headers,
         body: Buffer.concat(chunks),
       };
@@ -91,7 +94,8 @@ export const KEY = CANARY.key;
 
 /**
  * A client over the given server: no real waiting between retries, everything it tells is recorded. Whatever it throws, or tells,
- * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6).
+ * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6). Addresses without a
+ * query get one.
  */
 export function clientFor(t: TestContext, baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
   const clock = new InstantClock();
@@ -124,17 +128,25 @@ function silenced(client: ServiceClient): ServiceClient {
     createImport: called(createImport),
     getImport: called(getImport),
     getDecision: called(getDecision),
-    upload: (...args: Parameters<typeof upload>) =>
-      upload.apply(client, args).catch((error: unknown) => look(error, secretsOf(args[0], args[1]))),
-    download: async function* (...args: Parameters<typeof download>) {
+    upload: (address: string, ...args: SkipFirst<Parameters<typeof upload>>) =>
+      upload.apply(client, [signed(address), ...args]).catch((error: unknown) => look(error, secretsOf(address, args[0]))),
+    download: async function* (address: string, ...args: SkipFirst<Parameters<typeof download>>) {
       try {
-        yield* download.apply(client, args);
+        yield* download.apply(client, [signed(address), ...args]);
       } catch (error) {
-        look(error, secretsOf(args[0]));
+        look(error, secretsOf(address));
       }
     },
     close: () => client.close(),
   });
+}
+
+type SkipFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
+
+/** As a service gives them out: an address of transfers that a test wrote without a query gets a signature that must not be seen. */
+function signed(address: string): string {
+  const url = URL.parse(address);
+  return url === null || url.search !== '' ? address : `${url.href}?X-Amz-Signature=${CANARY.signature}`;
 }
 
 /** Long enough to be told from other words. */
