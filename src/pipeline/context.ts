@@ -4,6 +4,7 @@ import type { Clock, Random } from '../core/ports/clock.ts';
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
+import type { Tracer } from '../core/ports/tracing.ts';
 import type { Ledger } from './ledger.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
@@ -22,6 +23,7 @@ export interface PipelinePorts {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly health: HealthReporter;
+  readonly tracer: Tracer;
 }
 
 export interface PipelineContext extends PipelinePorts {

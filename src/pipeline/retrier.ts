@@ -57,11 +57,12 @@ export class Retrier {
     const action = counted ? decide(failure, job.record, job.left.size, spent, context.options.retry) : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
     status.phase = 'retrying';
+    status.failure = failure;
+    status.span.event('failed', { 'error.type': failure, 'content_review.action': action, 'content_review.left': job.left.size });
     context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
     this.#shard.logger.warn(
       {
-        job: job.record.id,
-        batch: job.record.remoteId,
+        ...this.#shard.fieldsOf(job),
         failure,
         action,
         attempt: job.record.attempt,

@@ -9,6 +9,7 @@ import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { JobContext, RemoteStatus, ResultFileKind, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { errorType } from './batch-span.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Ask for the job once more, and download its results from the start. */
@@ -56,10 +57,11 @@ export class Settler {
   }
 }
 
-/** Nothing is left of a job. @param startedMs when this last pass over it began */
+/** Nothing is left of a job. @param batch fields of its log line @param startedMs when this last pass over it began */
 export function jobSettled(
   { context, labels, logger }: ShardRuntime,
   { record }: LiveJob,
+  batch: object,
   startedMs: number,
   rows: number,
 ): void {
@@ -68,7 +70,7 @@ export function jobSettled(
   context.gates.succeeded(record.type);
   stage('settle', context.clock.now() - startedMs);
   stage('review', startedMs - record.createdMs);
-  logger.debug({ job: record.id, batch: record.remoteId, rows }, 'batch settled');
+  logger.debug({ ...batch, rows }, 'batch settled');
 }
 
 /** One download of a job's results. */
@@ -83,6 +85,8 @@ class Pass {
   /** Rows of this pass, settled or in the chunk being collected. */
   readonly #taken = new CoordinateSet();
   readonly #retriedErrors = new CoordinateSet();
+  /** For log lines: also when the job is through, and forgotten. */
+  readonly #fields: object;
   #chunk: ChunkRow[] = [];
   #chunkBytes = 0;
   /** Rows whose decisions Kafka does not take. */
@@ -98,12 +102,14 @@ class Pass {
     this.#status = status;
     this.#download = download;
     this.#before = job.left.clone();
+    this.#fields = shard.fieldsOf(job);
   }
 
   async run(): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.now();
     let cut: ServiceError | undefined;
+    const reading = this.#shard.spanOf(this.#job.record.id).step('download', { 'content_review.download': this.#download });
     try {
       for await (const rows of context.waits.each(
         'download',
@@ -119,17 +125,20 @@ class Pass {
         }
       }
     } catch (error) {
+      reading.end(errorType(error));
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       cut = error;
     }
+    reading.set({ 'content_review.rows': this.#rows });
+    reading.end();
     // Also after a cut: these rows are as good as any, and the next download skips them.
     const readingMs = context.clock.now() - startedMs - this.#publishingMs;
     context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
     await this.#deadLetterRefused();
     if (this.#job.left.size === 0) {
-      jobSettled(this.#shard, this.#job, startedMs, this.#rows);
+      jobSettled(this.#shard, this.#job, this.#fields, startedMs, this.#rows);
       return 'done';
     }
     if (cut !== undefined) return this.#afterCut(cut);
@@ -192,7 +201,7 @@ class Pass {
 
   #afterCut(cut: ServiceError): SettleOutcome {
     this.#shard.logger.warn(
-      { batch: this.#job.record.remoteId, error: cut.message, left: this.#job.left.size },
+      { ...this.#fields, error: cut.message, left: this.#job.left.size },
       'the download of results ended early; trying again',
     );
     const { counted, afterMs = 0 } = reactionTo('results', cut.failure);

@@ -3,6 +3,7 @@ import type { SealedItems } from '../core/buffer.ts';
 import type { CoordinateList } from '../core/coordinate-list.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import { recoveredSpan } from './batch-span.ts';
 import type { PipelineContext } from './context.ts';
 import { heldBack } from './held-back.ts';
 import { Intake } from './intake.ts';
@@ -59,7 +60,9 @@ export function startParts(
   context.ledger.recovered(state.unsettled);
   const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
   for (const job of state.jobs.values()) {
-    shard.status(job).phase = 'reviewing';
+    const status = shard.status(job);
+    status.phase = 'reviewing';
+    status.span = recoveredSpan(shard, job);
     follow(job, context.random.next() * spreadMs);
   }
   return intake;

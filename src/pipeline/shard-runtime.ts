@@ -1,10 +1,13 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
 import { type DeadLetterStage, deadLetterOf } from '../core/dead-letter.ts';
+import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
 import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
+import { spanFields, step } from './batch-span.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import { OutputTurns } from './output-turns.ts';
@@ -21,6 +24,10 @@ export interface JobStatus {
   heard: { readonly state: string; readonly finished: boolean; readonly atMs: number } | undefined;
   /** Wall clock, ms: when the service is asked next. */
   nextAskMs: number | undefined;
+  /** Of this batch, from its seal or its recovery on. */
+  span: Span;
+  /** Why it did not end with a decision for each record. */
+  failure: JobFailure | undefined;
 }
 
 /** Records taken from the source that are not in the journal yet, and terminal records whose transaction is in hand. */
@@ -121,17 +128,48 @@ export class ShardRuntime {
         probe: false,
         heard: undefined,
         nextAskMs: undefined,
+        span: NO_SPAN,
+        failure: undefined,
       };
       this.jobs.set(job.record.id, status);
     }
     return status;
   }
 
+  /** Its batch, in log lines. */
+  fieldsOf({ record: { id, remoteId } }: LiveJob): object {
+    return { job: id, batch: remoteId, ...spanFields(this.spanOf(id)) };
+  }
+
+  spanOf(jobId: string): Span {
+    return this.jobs.get(jobId)?.span ?? NO_SPAN;
+  }
+
+  /** Nothing is left of a job. */
+  forget(jobId: string): void {
+    const status = this.jobs.get(jobId);
+    if (status === undefined) return;
+    this.jobs.delete(jobId);
+    status.span.set({ 'content_review.outcome': status.failure ?? 'settled' });
+    status.span.end(status.failure);
+  }
+
+  /** The shard is another's from now on: what is still to be told of its batches, the next owner tells. */
+  handOver(): void {
+    for (const { span } of this.jobs.values()) {
+      span.set({ 'content_review.outcome': 'handed_over' });
+      span.end();
+    }
+  }
+
   /** Publishes terminal records for part of a job, in one transaction with the job's remainder (I2). */
   async settle(job: LiveJob, topic: string, records: readonly TerminalRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#publish(topic, records, () => this.state.settle(job, records));
-    if (job.left.size === 0) this.jobs.delete(job.record.id);
+    const attributes = { 'messaging.destination.name': topic, 'messaging.batch.message_count': records.length };
+    await step(this.spanOf(job.record.id), 'publish', attributes, () =>
+      this.#publish(topic, records, () => this.state.settle(job, records)),
+    );
+    if (job.left.size === 0) this.forget(job.record.id);
     if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
   }
 

@@ -286,6 +286,7 @@ export class ShardWorker {
       this.#context.ledger.released(inFlight - inHand.committing);
       this.#inHand = inHand;
       this.#owned.intake.stop();
+      this.#owned.runtime.handOver();
       this.#owned = undefined;
     }
     this.#abort.abort(error);

@@ -8,6 +8,7 @@ import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { step } from './batch-span.ts';
 import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
@@ -39,18 +40,21 @@ export class SourceSettler {
   async settle(job: LiveJob, status: RemoteStatus): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.now();
+    const fields = this.#shard.fieldsOf(job);
     const cut = await this.#shard.permitted('downloads', async () => {
       signal.throwIfAborted();
       this.#shard.status(job).phase = 'settling';
       try {
-        return await this.#pass(job, status);
+        return await step(this.#shard.spanOf(job.record.id), 'settle', { 'content_review.left': job.left.size }, () =>
+          this.#pass(job, status),
+        );
       } finally {
         const still = this.#shard.jobs.get(job.record.id);
         if (still?.phase === 'settling') still.phase = 'reviewing';
       }
     });
     if (job.left.size === 0) {
-      jobSettled(this.#shard, job, startedMs, job.record.count);
+      jobSettled(this.#shard, job, fields, startedMs, job.record.count);
       return 'done';
     }
     // Without a permit: others can go on meanwhile.

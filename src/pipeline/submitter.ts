@@ -9,7 +9,9 @@ import type { JobFailure } from '../core/failure-row.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
+import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
 import { ServiceError } from '../core/service-error.ts';
+import { spanFields, startBatchSpan, step } from './batch-span.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
 import type { Submission } from './submission.ts';
@@ -19,6 +21,7 @@ import type { WaitReason } from './wait-reasons.ts';
 interface Sealed {
   readonly body: EncodedBody;
   readonly records: CoordinateList;
+  readonly span: Span;
 }
 
 /** Other refusals, a wrong method or media type, say nothing about the type: no record is given up for them. */
@@ -70,41 +73,54 @@ export class Submitter {
     const { place } = submission;
     let { pass } = submission;
     let heldBack = false;
+    let span = NO_SPAN;
+    let outcome = 'handed_over';
     try {
       if (pass === undefined && gates.holds(type)) {
         this.#holdBack(submission, new CoordinateList(submission.items));
         heldBack = true;
         return;
       }
-      const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission));
+      span = startBatchSpan(this.#shard, submission, from === undefined ? undefined : this.#shard.spanOf(from.record.id));
+      const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
       if (place !== undefined) await this.#shard.saysWhy('order', place.turn());
       for (;;) {
         if (pass === undefined) await gates.open(type, signal);
-        const outcome = await this.#shard.permitted('uploads', async () => {
+        const answer = await this.#shard.permitted('uploads', async () => {
           signal.throwIfAborted();
           // Asked again here: the gate may have closed while this waited for its permit.
           const leave = pass === 'probe' ? pass : gates.enter(type);
           pass = undefined;
-          const created = leave && (await this.#create(type));
+          const created = leave && (await this.#create(type, span));
           if (created === undefined) return 'later';
           if (created === 'rejected') return 'rejected';
           const job = await this.#journal(submission, created, sealed);
           if (job === undefined) return 'later';
           place?.leave();
           this.#shard.status(job).probe = leave === 'probe';
+          outcome = 'submitted';
           await this.#upload(job, created, sealed.body);
           return 'done';
         });
-        if (outcome === 'rejected') this.#deadLetter(submission, sealed.records);
-        if (outcome !== 'later') return;
+        if (answer === 'rejected') {
+          outcome = 'rejected_type';
+          this.#deadLetter(submission, sealed.records);
+        }
+        if (answer !== 'later') return;
         // Bodies of one type must not fill the memory that others need.
         if (from === undefined ? gates.holds(type) : !gates.isOpen(type)) {
           this.#holdBack(submission, sealed.records);
           heldBack = true;
+          outcome = 'held_back';
           return;
         }
       }
     } finally {
+      // From its job on the span is the job's, until its shard is handed over.
+      if (outcome !== 'submitted' || signal.aborted) {
+        span.set({ 'content_review.outcome': outcome });
+        span.end(outcome === 'rejected_type' ? outcome : undefined);
+      }
       if (!heldBack) {
         place?.leave();
         submission.memory.release();
@@ -121,7 +137,7 @@ export class Submitter {
     this.#letters.add({ records, from, poison, stage: 'create' });
   }
 
-  async #encode(submission: Submission): Promise<Sealed> {
+  async #encode(submission: Submission, span: Span): Promise<Sealed> {
     const { context, labels, signal } = this.#shard;
     signal.throwIfAborted();
     const startedMs = context.clock.now();
@@ -134,25 +150,28 @@ export class Submitter {
     submission.memory.hold(body.body.length);
     context.metrics.observe('batch_rows', labels, body.rows);
     context.metrics.observe('batch_bytes', labels, body.body.length);
-    return { body, records };
+    span.set({ 'content_review.rows': body.rows, 'content_review.bytes': body.body.length });
+    span.event('encoded');
+    return { body, records, span };
   }
 
   /**
    * Asks once: who has to wait for the service waits at the gate of the type, where no permit is held that others could use.
    * @returns undefined when the gate is closed now; `rejected` when dead letters are due.
    */
-  async #create(type: string): Promise<CreatedJob | 'rejected' | undefined> {
+  async #create(type: string, span: Span): Promise<CreatedJob | 'rejected' | undefined> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.now();
     try {
-      const created = await this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
+      const asked = () => this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
+      const created = await step(span, 'create', {}, asked, ({ remoteId }) => ({ 'content_review.batch': remoteId }));
       this.#observe('create', startedMs);
       if (!this.#shard.state.hasRemoteId(created.remoteId)) {
         context.gates.accepted(type);
         return created;
       }
       this.#shard.logger.error(
-        { remoteId: created.remoteId },
+        { batch: created.remoteId, type, ...spanFields(span) },
         'the service gave an id that a live job already has: creating another',
       );
       this.#later(type, 'service_unavailable');
@@ -165,7 +184,7 @@ export class Submitter {
         context.gates.rejected(type, error.message);
         return undefined;
       }
-      this.#shard.logger.warn({ error: error.message, type }, 'could not create a batch; trying again');
+      this.#shard.logger.warn({ type, ...spanFields(span), error: error.message }, 'could not create a batch; trying again');
       this.#later(type, reaction.because, error.retryAfterMs);
     }
     return undefined;
@@ -176,7 +195,7 @@ export class Submitter {
   }
 
   /** @returns undefined when another job took the same remote id meanwhile. */
-  async #journal(submission: Submission, created: CreatedJob, { body, records }: Sealed): Promise<LiveJob | undefined> {
+  async #journal(submission: Submission, created: CreatedJob, { body, records, span }: Sealed): Promise<LiveJob | undefined> {
     const { context, state, queue, inHand } = this.#shard;
     const { from } = submission;
     const id = context.random.id();
@@ -209,11 +228,14 @@ export class Submitter {
     context.metrics.count('batches_created_total', this.#shard.labels);
     if (from !== undefined) {
       context.metrics.count('items_resubmitted_total', this.#shard.labels, records.length);
-      if (from.left.size === 0) this.#shard.jobs.delete(from.record.id);
+      if (from.left.size === 0) this.#shard.forget(from.record.id);
     }
-    this.#shard.status(job);
+    this.#shard.status(job).span = span;
+    span.set({ 'content_review.job': id, 'content_review.batch': record.remoteId });
+    span.event('journaled');
     if (from === undefined) this.#journaled();
-    this.#shard.logger.debug({ job: id, batch: record.remoteId, rows: records.length, attempt: record.attempt }, 'batch created');
+    const fields = this.#shard.fieldsOf(job);
+    this.#shard.logger.debug({ ...fields, rows: records.length, attempt: record.attempt }, 'batch created');
     return job;
   }
 
@@ -226,13 +248,14 @@ export class Submitter {
       signal.throwIfAborted();
       const startedMs = context.clock.now();
       try {
-        await this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
+        const sent = () => this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
+        await step(this.#shard.spanOf(job.record.id), 'upload', { 'content_review.bytes': body.body.length }, sent);
         this.#observe('upload', startedMs);
         return this.#uploaded(job);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        this.#shard.logger.warn({ job: job.record.id, batch: job.record.remoteId, error: error.message }, 'the upload failed');
+        this.#shard.logger.warn({ ...this.#shard.fieldsOf(job), error: error.message }, 'the upload failed');
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         // Submitted again now it might be reviewed twice: the service is asked first, as for an upload whose answer was good.

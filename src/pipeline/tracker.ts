@@ -4,7 +4,7 @@
  */
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
-import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import type { RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { pauseForService } from './service-pause.ts';
 import type { SettleOutcome } from './settler.ts';
@@ -44,6 +44,7 @@ export class Tracker {
     let nextMs = review.pollInitialMs;
     let missingSinceMs: number | undefined;
     let overdue = false;
+    let state: RemoteState | undefined;
     let downloads = 0;
     for (;;) {
       this.#shard.status(job).nextAskMs = context.clock.now() + waitMs;
@@ -57,6 +58,10 @@ export class Tracker {
       const nowMs = context.clock.now();
       const finished = status.state === 'finished';
       this.#shard.status(job).heard = { state: status.rawState.slice(0, STATE_CHARACTERS), finished, atMs: nowMs };
+      if (status.state !== state) {
+        state = status.state;
+        this.#shard.spanOf(job.record.id).event('state', { 'content_review.state': state });
+      }
       if (status.state !== 'missing') missingSinceMs = undefined;
       switch (status.state) {
         case 'finished': {
@@ -83,13 +88,13 @@ export class Tracker {
           missingSinceMs ??= nowMs;
           if (nowMs - missingSinceMs < review.missingGraceMs) continue;
           this.#shard.logger.error(
-            { job: job.record.id, batch: job.record.remoteId },
+            this.#shard.fieldsOf(job),
             'the service no longer knows this batch: submitting its records again',
           );
           return this.#fail(job, 'batch_unknown');
         case 'foreign':
           this.#shard.logger.error(
-            { job: job.record.id, batch: job.record.remoteId },
+            this.#shard.fieldsOf(job),
             'the service gave this batch the id of another one: submitting its records again',
           );
           return this.#fail(job, 'batch_unknown');
@@ -109,7 +114,7 @@ export class Tracker {
           overdue = true;
           context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: 'review_overdue' });
           this.#shard.logger.error(
-            { job: job.record.id, batch: job.record.remoteId, state: status.rawState },
+            { ...this.#shard.fieldsOf(job), state: status.rawState.slice(0, STATE_CHARACTERS) },
             'the review takes longer than maxReviewTime; waiting on',
           );
         }
@@ -129,7 +134,7 @@ export class Tracker {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       this.#shard.logger.warn(
-        { batch: job.record.remoteId, error: error.message },
+        { ...this.#shard.fieldsOf(job), error: error.message },
         'could not ask for the state of a batch; trying again',
       );
       await pauseForService(this.#shard, error);

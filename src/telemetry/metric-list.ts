@@ -229,6 +229,11 @@ export const METRICS = {
     help: 'Log lines thrown away because nobody read standard output fast enough.',
     labels: [],
   },
+  trace_spans_total: {
+    kind: 'counter',
+    help: 'Spans of traces: exported, or failed because the collector did not take them. Only while traces are sent.',
+    labels: ['outcome'],
+  },
   loops: { kind: 'gauge', help: 'Loops of the engine by state; stuck ones are named by /livez.', labels: ['state'] },
   ready: { kind: 'gauge', help: '1 when a readiness condition holds, 0 when not; /readyz says why.', labels: ['condition'] },
   build_info: { kind: 'gauge', help: 'Always 1; the labels say what runs.', labels: ['version', 'node'] },

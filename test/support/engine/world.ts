@@ -16,6 +16,7 @@ import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/
 import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka.ts';
 import { VirtualProcess } from '../memory/process.ts';
 import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../memory/recording-telemetry.ts';
+import { RecordingTracer } from '../memory/recording-tracer.ts';
 import { ReviewService, type ServiceScript } from '../memory/review-service.ts';
 import { type ScriptedDecision, ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
 import type { MemoryShardGroup } from '../memory/shard-group.ts';
@@ -82,6 +83,7 @@ export class Instance {
   readonly budget: MemoryBudget;
   readonly metrics = new RecordingMetrics();
   readonly health = new RecordingHealth();
+  readonly tracer = new RecordingTracer();
   readonly logger: RecordingLogger & Logger;
   refused: Error | undefined;
   startFailure: unknown;
@@ -105,6 +107,7 @@ export class Instance {
         metrics: this.metrics,
         logger: this.logger,
         health: this.health,
+        tracer: this.tracer,
       }),
       options,
       this.budget,
@@ -247,15 +250,21 @@ export class World {
       assertConserved(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
-  /** And nothing of what must stay silent is in logs, metrics and health of any instance, or in the journal (I6). */
+  /** And nothing of what must stay silent is in logs, metrics, health and spans of any instance, or in the journal (I6). */
   assertExactlyOnce(): void {
     this.#assertSilent();
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
   #assertSilent(): void {
-    for (const { logger, metrics, health } of this.instances) {
-      const said = [logger.text(), ...metrics.counters.keys(), ...metrics.gauges.keys(), ...metrics.observations.keys()];
+    for (const { logger, metrics, health, tracer } of this.instances) {
+      const said = [
+        logger.text(),
+        tracer.text(),
+        ...metrics.counters.keys(),
+        ...metrics.gauges.keys(),
+        ...metrics.observations.keys(),
+      ];
       assertSilent([...said, ...health.loops.values(), ...health.complaints].join('\n'), 'what an instance said', CONTENT);
     }
     const journal = this.kafka.cluster.log(TOPICS.journal, 0).durable();

@@ -1,0 +1,66 @@
+/** W3C Trace Context in the headers of records: what a producer's tracing library put there. */
+import type { HeaderValue, RecordHeaders } from './record.ts';
+
+/** Travel from a source record to its terminal record, as they came (`output.traceHeaders`). */
+export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
+
+/** A span somewhere else. */
+export interface TraceParent {
+  /** 32 and 16 hexadecimal digits, lower case, not all 0. */
+  readonly traceId: string;
+  readonly spanId: string;
+  /** One byte; 1 is sampled. */
+  readonly flags: number;
+  /** As it came, unchecked. */
+  readonly state?: string | undefined;
+}
+
+/** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */
+const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
+/** Longest traceparent that is looked at, and longest tracestate that is passed on to a link: one list of 32 entries has 512 at least. */
+const MAX_PARENT = 512;
+const MAX_STATE = 1024;
+
+/** undefined when the headers have none, or none that is valid. */
+export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
+  if (!Object.hasOwn(headers, 'traceparent')) return undefined;
+  const text = lastOf(headers.traceparent, MAX_PARENT);
+  const found = text === undefined ? null : TRACEPARENT.exec(text);
+  if (found === null) return undefined;
+  const [, version, traceId = '', spanId = '', flags = '', more] = found;
+  if (version === '00' && more !== undefined) return undefined;
+  const state = Object.hasOwn(headers, 'tracestate') ? lastOf(headers.tracestate, MAX_STATE) : undefined;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16), ...(state === undefined ? {} : { state }) };
+}
+
+export interface BatchLinks {
+  /** Each span once. */
+  readonly links: readonly TraceParent[];
+  /** Items that came with a valid context. */
+  readonly traced: number;
+  /** Those of them whose span is not among the links, which have a bound. */
+  readonly unlinked: number;
+}
+
+/** Contexts of a batch's items, the first `most` of them. */
+export function linksOf(items: Iterable<{ readonly headers: RecordHeaders }>, most: number): BatchLinks {
+  const links = new Map<string, TraceParent>();
+  let traced = 0;
+  let unlinked = 0;
+  for (const { headers } of items) {
+    const parent = traceParentOf(headers);
+    if (parent === undefined) continue;
+    traced++;
+    const key = `${parent.traceId}-${parent.spanId}`;
+    if (links.has(key)) continue;
+    if (links.size < most) links.set(key, parent);
+    else unlinked++;
+  }
+  return { links: [...links.values()], traced, unlinked };
+}
+
+/** The last of several counts, as the tracing libraries of other languages have it. */
+function lastOf(value: HeaderValue | undefined, maxLength: number): string | undefined {
+  const last = Array.isArray(value) ? value.at(-1) : (value as Buffer | string | undefined);
+  return last === undefined || last.length > maxLength ? undefined : String(last);
+}

@@ -1,0 +1,82 @@
+/** The core port over OpenTelemetry's API. Nothing of the SDK is needed for it. */
+import {
+  type Tracer as ApiTracer,
+  type Context,
+  createTraceState,
+  type Link,
+  type Span as OtelApiSpan,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { NO_SPAN, type Span, type SpanAttributes, type SpanIds, type Tracer } from '../../core/ports/tracing.ts';
+import type { TraceParent } from '../../core/trace-context.ts';
+import { redactText } from '../redact.ts';
+
+export class OtelTracer implements Tracer {
+  readonly enabled = true;
+  readonly #tracer: ApiTracer;
+
+  constructor(tracer: ApiTracer) {
+    this.#tracer = tracer;
+  }
+
+  startBatch(name: string, attributes: SpanAttributes, links: readonly TraceParent[]): Span {
+    const options = { kind: SpanKind.CONSUMER, attributes: redacted(attributes), links: links.map(linkOf) };
+    const span = this.#tracer.startSpan(name, options, ROOT_CONTEXT);
+    // Not sampled: its steps would not be either.
+    return span.isRecording() ? new OtelSpan(this.#tracer, span) : NO_SPAN;
+  }
+}
+
+class OtelSpan implements Span {
+  readonly ids: SpanIds;
+  readonly #tracer: ApiTracer;
+  readonly #span: OtelApiSpan;
+  readonly #context: Context;
+  #ended = false;
+
+  constructor(tracer: ApiTracer, span: OtelApiSpan) {
+    const { traceId, spanId } = span.spanContext();
+    this.ids = { traceId, spanId };
+    this.#tracer = tracer;
+    this.#span = span;
+    this.#context = trace.setSpan(ROOT_CONTEXT, span);
+  }
+
+  set(attributes: SpanAttributes): void {
+    if (!this.#ended) this.#span.setAttributes(redacted(attributes));
+  }
+
+  event(name: string, attributes: SpanAttributes = {}): void {
+    if (!this.#ended) this.#span.addEvent(name, redacted(attributes));
+  }
+
+  step(name: string, attributes: SpanAttributes = {}): Span {
+    const options = { kind: SpanKind.CLIENT, attributes: redacted(attributes) };
+    return new OtelSpan(this.#tracer, this.#tracer.startSpan(name, options, this.#context));
+  }
+
+  end(error?: string): void {
+    if (this.#ended) return;
+    if (error !== undefined) {
+      this.#span.setAttribute('error.type', redactText(error));
+      this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    this.#ended = true;
+    this.#span.end();
+  }
+}
+
+/** The last line of defence, as for log lines (I6). */
+function redacted(attributes: SpanAttributes): Record<string, string | number | boolean> {
+  const safe: Record<string, string | number | boolean> = {};
+  for (const [name, value] of Object.entries(attributes)) safe[name] = typeof value === 'string' ? redactText(value) : value;
+  return safe;
+}
+
+function linkOf({ traceId, spanId, flags, state }: TraceParent): Link {
+  const traceState = state === undefined ? {} : { traceState: createTraceState(state) };
+  return { context: { traceId, spanId, traceFlags: flags, isRemote: true, ...traceState } };
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { linksOf, traceParentOf } from '../../../src/core/trace-context.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+const header = (traceparent: string | Buffer | readonly string[], more = {}) => ({ traceparent, ...more });
+
+test('a valid traceparent names its trace and span, as text or bytes, the last of several', () => {
+  const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
+  const text = `00-${TRACE}-${SPAN}-01`;
+  assert.deepEqual(traceParentOf(header(text)), expected);
+  assert.deepEqual(traceParentOf(header(Buffer.from(text))), expected);
+  assert.deepEqual(traceParentOf(header(['nothing', text])), expected);
+  assert.equal(traceParentOf(header([text, 'nothing'])), undefined);
+  assert.deepEqual(traceParentOf(header(text, { tracestate: Buffer.from('a=1') })), { ...expected, state: 'a=1' });
+});
+
+test('a later version may have more, version 00 may not', () => {
+  assert.equal(traceParentOf(header(`00-${TRACE}-${SPAN}-01-more`)), undefined);
+  assert.deepEqual(traceParentOf(header(`cc-${TRACE}-${SPAN}-00-more`)), { traceId: TRACE, spanId: SPAN, flags: 0 });
+});
+
+test('what is no traceparent is none: version ff, zeros, upper case, other lengths, other names', () => {
+  for (const text of [
+    '',
+    `ff-${TRACE}-${SPAN}-01`,
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}-1`,
+    `00-${TRACE}-${SPAN}-01\n`,
+    ` 00-${TRACE}-${SPAN}-01`,
+    `cc-${TRACE}-${SPAN}-01-${'x'.repeat(600)}`,
+  ]) {
+    assert.equal(traceParentOf(header(text)), undefined, JSON.stringify(text));
+  }
+  assert.equal(traceParentOf({ Traceparent: `00-${TRACE}-${SPAN}-01` }), undefined);
+  assert.equal(traceParentOf({ traceparent: undefined }), undefined);
+  assert.equal(traceParentOf(Object.create({ traceparent: `00-${TRACE}-${SPAN}-01` }) as object as never), undefined);
+});
+
+test('whatever stands in the headers, nothing throws, and what is found is well-formed', () => {
+  const texts = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef-') }));
+  const value = fc.oneof(texts, fc.uint8Array().map(Buffer.from), fc.array(texts), fc.constant(undefined));
+  fc.assert(
+    fc.property(value, value, (traceparent, tracestate) => {
+      const found = traceParentOf({ traceparent, tracestate });
+      if (found === undefined) return;
+      assert.match(found.traceId, /^[\da-f]{32}$/);
+      assert.match(found.spanId, /^[\da-f]{16}$/);
+      assert.ok(found.flags >= 0 && found.flags <= 255);
+    }),
+  );
+});
+
+test('links: each span once, up to a bound, and how many items are left out', () => {
+  const item = (n: number) => ({ headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`) });
+  const items = [item(1), { headers: {} }, item(1), item(2), item(3), item(2), { headers: header('broken') }];
+  const { links, traced, unlinked } = linksOf(items, 2);
+  assert.deepEqual(
+    links.map(({ spanId }) => spanId),
+    ['0000000000000001', '0000000000000002'],
+  );
+  assert.deepEqual({ traced, unlinked }, { traced: 5, unlinked: 1 });
+});
