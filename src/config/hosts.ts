@@ -6,6 +6,8 @@ export const HOSTS = 'a list of hosts (files.example.com, *.example.com, also wi
 
 /** Why a text is no host pattern; undefined when it is one. */
 export function hostObjection(text: string): string | undefined {
+  if (text.includes('%')) return 'no % belongs into it: an IP address is written without a zone';
+  if (/^(\*\.)?\./.test(text)) return 'a star stands at the beginning, for everything below: *.example.com';
   if (isIP(text) !== 0 || /^\[[0-9A-Fa-f:.]+\](:\d{1,5})?$/.test(text)) return ipObjection(text);
   if (/[/?#@\s\\]/.test(text)) return 'write the host alone, without scheme, path or user';
   const [, star, host = '', port] = /^(\*\.)?([^:*\s]+)(?::(\d{1,5}))?$/.exec(text) ?? [];

@@ -36,8 +36,8 @@ const IPV4: Readonly<Record<Exclude<AddressRange, 'public'>, readonly string[]>>
 const IPV6: Readonly<Record<Exclude<AddressRange, 'public'>, readonly string[]>> = {
   loopback: ['::1/128'],
   private: ['fc00::/7'],
-  // fd00:ec2::254 is Amazon's, fd20:ce::254 Google's.
-  link_local: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'],
+  // fd00:ec2:: is Amazon's (::254 for instances, ::23 for pods), fd20:ce::254 Google's, fd00:42::42 Scaleway's.
+  link_local: ['fe80::/10', 'fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:42::42/128'],
   // Teredo (in 2001::/23) and 6to4 (2002::/16) hide an IPv4 address.
   reserved: ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 };

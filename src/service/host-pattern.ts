@@ -15,6 +15,7 @@ export function parseHostPattern(text: string): HostPattern | string {
   const whole = isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
   const [, wildcard = '', host = '', port] = whole ?? [];
   if (host.includes('*')) return 'a star stands only at the beginning, for everything below: *.example.com';
+  if (host.startsWith('.')) return 'everything below a domain is written *.example.com';
   const bare = host.replace(/^\[|\]$/g, '');
   // The parser of addresses decides what a name is, so that a pattern and an address agree.
   const url = bare === '' ? null : URL.parse(`http://${isIP(bare) === 6 ? `[${bare}]` : bare}/`);

@@ -28,7 +28,11 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
   const hosts = hostPatterns(rules.hosts);
   const http = hostPatterns(rules.allowHttp);
   const networks = addressSet(rules.allowPrivate.filter((text) => problemWithCidr(text) === undefined));
-  const names = hostPatterns(rules.allowPrivate.filter((text) => problemWithCidr(text) !== undefined));
+  const named = rules.allowPrivate.filter((text) => problemWithCidr(text) !== undefined);
+  const names = hostPatterns(named);
+  const ported = names.findIndex(({ port }) => port !== undefined);
+  // A connection is judged by where it leads, whatever the port: with one the rule would never hold.
+  if (ported >= 0) throw new TypeError(`"${named[ported]}" in a list of hosts: without a port`);
   const local = isLoopbackHost(baseUrl);
 
   const allowsAddress = (host: string, address: string): boolean => {

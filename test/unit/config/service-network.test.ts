@@ -74,6 +74,14 @@ describe('hosts and networks', () => {
     assert.match(wrong['service.transfer.hosts'] ?? '', /entry 2: a star stands at the beginning/);
   });
 
+  it('are refused when they could never match, or be used', () => {
+    assert.match(hostObjection('.example.com') ?? '', /everything below: \*\.example\.com/);
+    for (const zoned of ['fe80::1%eth0', '[fe80::1%eth0]:443'])
+      assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
+    assert.match(networkObjection('.example.com') ?? '', /everything below/);
+    assert.deepEqual(problems(`${HTTPS}, proxy: {url: "http://p", noProxy: [".example.com"]}`), {});
+  });
+
   it('that pass the check are taken by the client, whatever they are', () => {
     const text = fc.oneof(
       fc.string({ maxLength: 20 }),

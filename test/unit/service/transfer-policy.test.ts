@@ -53,13 +53,29 @@ test('a pattern means the host that it names, or everything below it, and nothin
 });
 
 test('what is no pattern is told as such', () => {
-  for (const text of ['', '*', 'https://a', 'a/b', 'a b', '*.*.a', 'a.*', 'a:0', 'a:99999', '*.1.2.3.4', '[::1', 'u@a', 'a?b']) {
+  for (const text of [
+    '',
+    '*',
+    'https://a',
+    'a/b',
+    'a b',
+    '*.*.a',
+    'a.*',
+    'a:0',
+    'a:99999',
+    '*.1.2.3.4',
+    '[::1',
+    'u@a',
+    'a?b',
+    '.a.example',
+  ]) {
     assert.equal(typeof parseHostPattern(text), 'string', text);
   }
   for (const text of ['a', 'A.example.', '*.a.example:443', '1.2.3.4:80', '::1', '[::1]:443', 'fd00::1', 'ä.example']) {
     assert.equal(typeof parseHostPattern(text), 'object', text);
   }
   assert.throws(() => policy({ hosts: ['https://a'] }), /"https:\/\/a" in a list of hosts: a host name alone/);
+  assert.throws(() => policy({ allowPrivate: ['minio.corp:9000'] }), /"minio\.corp:9000" in a list of hosts: without a port/);
 });
 
 test('http is for hosts allowed by name, and for this machine', () => {
@@ -106,7 +122,15 @@ test('a name that is allowed may stand for a private network, never for where cl
     assert.ok(named.allowsAddress('minio.corp', address), address);
     assert.ok(named.allowsAddress('a.storage.corp', address), address);
   }
-  for (const address of ['169.254.169.254', 'fe80::1', 'fd00:ec2::254', '0.0.0.0', '224.0.0.1', '::ffff:169.254.169.254']) {
+  for (const address of [
+    '169.254.169.254',
+    'fe80::1',
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+    '0.0.0.0',
+    '224.0.0.1',
+    '::ffff:169.254.169.254',
+  ]) {
     assert.ok(!named.allowsAddress('minio.corp', address), address);
   }
   assert.ok(!named.allowsAddress('other.corp', '10.0.0.1'));
