@@ -36,7 +36,7 @@ const NOT_TOLD = -(2 ** 31);
 export interface TopicAnswer extends TopicReplicas {
   readonly errorCode: number;
 }
-export interface GroupAnswer extends GroupDescription {
+export interface GroupAnswer extends Omit<GroupDescription, 'isOurs'> {
   readonly errorCode: number;
 }
 

@@ -4,7 +4,7 @@ import { assignShards, decodeHistory, encodeHistory, type History, partitionsOfS
 import { AssignerProtocol, type AttachedAssigner, type ConsumerGroup } from './kafkajs-fixes.ts';
 
 /** Never changes: a member with another name cannot join the group of those that still have this one. */
-const PROTOCOL_NAME = 'content-review-shards';
+export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
 export interface AssignerOptions {

@@ -13,6 +13,7 @@ import {
   type ProtocolRequest,
   type TopicAnswer,
 } from './allowed-operations.ts';
+import { PROTOCOL_NAME } from './assigner-protocol.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, protocolErrorOf } from './explain.ts';
@@ -126,10 +127,15 @@ export class KafkaClusterProbe implements ClusterProbe {
   async group(id: string): Promise<GroupDescription> {
     return await this.#ask(`describe group ${id}`, { group: id }, async (cluster) => {
       const broker = await cluster.findGroupCoordinator({ groupId: id, coordinatorType: COORDINATOR.group });
-      if (!speaks(broker, DESCRIBE_GROUPS)) return await olderGroup(broker, id);
-      const answer = await broker.connectionPool.send<GroupAnswer>(describeGroup(id));
-      failWith(answer);
-      return answer;
+      const found = speaks(broker, DESCRIBE_GROUPS)
+        ? await broker.connectionPool.send<GroupAnswer>(describeGroup(id))
+        : await olderGroup(broker, id);
+      failWith(found);
+      const { protocolType, protocol } = found;
+      return {
+        ...found,
+        isOurs: protocolType === '' || (protocolType === 'consumer' && protocol === '') || protocol === PROTOCOL_NAME,
+      };
     });
   }
 
@@ -233,10 +239,11 @@ async function olderTopic(broker: ProbedBroker, topic: string): Promise<TopicRep
   }
 }
 
-async function olderGroup(broker: ProbedBroker, id: string): Promise<GroupDescription> {
+async function olderGroup(broker: ProbedBroker, id: string): Promise<GroupAnswer> {
   const [found] = (await broker.describeGroups({ groupIds: [id] })).groups;
   const { state = 'Dead', protocolType = '', protocol = '', members = [] } = found ?? {};
   return {
+    errorCode: 0,
     state,
     protocolType,
     protocol,

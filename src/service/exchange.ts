@@ -24,6 +24,8 @@ export async function exchange<T>(
   const report = (code: string) => observer.request(operation, code, Math.max(0, clock.now() - startedMs) / 1000);
   try {
     const answer = await pool.send(request, signal);
+    const dateMs = Date.parse(answer.header('date') ?? '');
+    if (!Number.isNaN(dateMs)) observer.answeredAt?.(dateMs, clock.now());
     const done = await read(answer);
     report(String(answer.status));
     return { answer, read: done };

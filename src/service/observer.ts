@@ -14,6 +14,8 @@ export interface ServiceObserver {
   limit(target: ServiceTarget, limit: number): void;
   /** A host of presigned addresses is about to be talked to for the first time. */
   transferHost(host: string): void;
+  /** The time of an answer by the clock of who gave it (Date), ms since the epoch, to the second; and by the clock of this machine. */
+  answeredAt?(dateMs: number, hereMs: number): void;
   /** A create may have made something that nobody knows the id of. It has no upload, so it costs nothing (DESIGN 4). */
   orphanPossible(): void;
 }

@@ -46,8 +46,10 @@ export interface GroupDescription {
   readonly state: string;
   /** `consumer` for consumers, empty for a group without members. */
   readonly protocolType: string;
-  /** Name of the assigner that its members agreed on. */
+  /** Name of the assigner that its members agreed on; empty while they have not. */
   readonly protocol: string;
+  /** Its members, if there are any, are replicas of this connector. */
+  readonly isOurs: boolean;
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
   /** See TopicReplicas.allowed. */
   readonly allowed: ReadonlySet<KafkaOperation> | undefined;
