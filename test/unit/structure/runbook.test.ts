@@ -5,15 +5,22 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
+import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+/** Labels that Prometheus puts to every series, and that of buckets. */
+const GIVEN = new Set(['job', 'instance', 'namespace', 'le']);
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
   assert.equal(readFileSync(RULES_FILE, 'utf8'), rulesFile());
+});
+
+test('the dashboard is what dev/dashboard makes (run node dev/dashboard/generate.ts when this fails)', () => {
+  assert.equal(readFileSync(DASHBOARD_FILE, 'utf8'), dashboardFile());
 });
 
 test('each alert has a page, and each page an alert', () => {
@@ -48,25 +55,21 @@ test('the commands of the pages are there', () => {
       assert.ok(commands.has(command), `${page}: ${command}`);
 });
 
-test('every metric that rules and pages name exists, with the labels that they select by', () => {
+test('every metric that rules, pages and the dashboard name exists, with the labels that they select by', () => {
   const metrics = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
   const records = new Set<string>(RECORDINGS.map(({ record }) => record));
   const problems: string[] = [];
-  for (const file of [
-    'docs/operations.md',
-    'docs/runbook/README.md',
-    ...PAGES.map((page) => `docs/runbook/${page}`),
-    RULES_FILE,
-  ]) {
-    const text = typeof file === 'string' ? read(file) : readFileSync(file, 'utf8');
-    const where = typeof file === 'string' ? file : 'alerts.yaml';
+  const files = ['docs/operations.md', 'docs/runbook/README.md', ...PAGES.map((page) => `docs/runbook/${page}`)];
+  const generated = [RULES_FILE, DASHBOARD_FILE].map((file) => path.relative(ROOT, fileURLToPath(file)));
+  for (const where of [...files, ...generated]) {
+    const text = read(where);
     for (const [name, selector = ''] of text.matchAll(/\bcontent_review(?::\w+)+|\bcontent_review_\w+(\{[^}]*\})?/g)) {
       const series = name.replace(/\{.*/s, '');
       if (records.has(series)) continue;
       const metric = metrics.get(series) ?? histogramOf(series, metrics);
       if (metric === undefined) problems.push(`${where}: ${series}`);
       for (const [, label = ''] of selector.matchAll(/([a-z]+)(?:=|!=)/g))
-        if (metric !== undefined && label !== 'le' && !(metric.labels as readonly string[]).includes(label))
+        if (metric !== undefined && !GIVEN.has(label) && !(metric.labels as readonly string[]).includes(label))
           problems.push(`${where}: ${series} has no label ${label}`);
     }
   }

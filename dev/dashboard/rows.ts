@@ -1,0 +1,395 @@
+/** What the dashboard shows, from what matters to users down to Node. */
+import { OBJECTIVE_SECONDS, OBJECTIVE_SHARE } from '../alerts/objective.ts';
+import type { PanelSpec } from './panels.ts';
+import { age, gauge, mean, nodeSeries, orZero, quantile, rate, series, sum } from './queries.ts';
+
+export interface Row {
+  readonly title: string;
+  readonly stats?: readonly PanelSpec[];
+  readonly charts: readonly PanelSpec[];
+}
+
+const bucket = series('event_to_decision_seconds', `le=~"${OBJECTIVE_SECONDS}([.]0)?"`, '_bucket');
+const published = series('event_to_decision_seconds', '', '_count');
+const decided = series('decision_results_total');
+
+const objective: Row = {
+  title: 'Objective and balance',
+  stats: [
+    {
+      title: 'In time',
+      about: `Share of publications within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event, over the time shown. The objective is ${OBJECTIVE_SHARE * 100} %.`,
+      unit: 'percentunit',
+      lines: [
+        [
+          '{{pipeline}}',
+          `${sum('pipeline', `increase(${bucket}[$__range])`)} / ${sum('pipeline', `increase(${published}[$__range])`)}`,
+        ],
+      ],
+      limits: [OBJECTIVE_SHARE, 0.95],
+    },
+    {
+      title: 'Oldest event without a decision',
+      about: 'Age of the oldest event that was taken in and has neither a decision nor a dead letter.',
+      unit: 's',
+      lines: [['{{pipeline}}', orZero(age('oldest_unsettled_timestamp_seconds', 'pipeline'))]],
+      limits: [OBJECTIVE_SECONDS, 6 * OBJECTIVE_SECONDS],
+    },
+    {
+      title: 'Balance',
+      about: 'Items that are not accounted for: anything but 0 is a mistake in the connector.',
+      unit: 'short',
+      lines: [['{{pipeline}}', sum('pipeline', `abs(${series('balance_items')})`)]],
+      limits: [1, 1],
+    },
+    {
+      title: 'Alerts',
+      about: 'Alerts of the connector that fire now. docs/runbook has a page for each.',
+      unit: 'short',
+      lines: [['firing', orZero('count(ALERTS{alertname=~"ContentReview.+",alertstate="firing"})')]],
+      limits: [1, 1],
+    },
+  ],
+  charts: [
+    {
+      title: 'Event to decision',
+      about: "From the timestamp of a batch's oldest event to the commit of its decisions.",
+      unit: 's',
+      logarithmic: true,
+      lines: [0.5, 0.9, 0.99].map((q) => [`{{pipeline}} ${q * 100} %`, quantile(q, 'event_to_decision_seconds', 'pipeline')]),
+    },
+    {
+      title: 'In and out',
+      about: 'Events taken in, and how they end. What is taken in and does not end is in flight.',
+      unit: 'ops',
+      lines: [
+        ['in', rate('events_consumed_total', '')],
+        ['decided', rate('decisions_total', '')],
+        ['dead letters', rate('dead_lettered_total', '')],
+        ['skipped', orZero(rate('events_skipped_total', ''))],
+      ],
+    },
+    {
+      title: 'In flight',
+      about: 'Items taken in or recovered, not yet settled; those in buffers wait for their batch to be sealed.',
+      unit: 'short',
+      lines: [
+        ['{{pipeline}} in flight', gauge('items_in_flight', 'pipeline')],
+        ['{{pipeline}} buffered', gauge('items_buffered', 'pipeline')],
+      ],
+    },
+  ],
+};
+
+const intake: Row = {
+  title: 'Intake',
+  charts: [
+    {
+      title: 'Lag',
+      about: 'Events of the source that were not read. Work in flight is not lag.',
+      unit: 'short',
+      lines: [['{{pipeline}}', gauge('consumer_lag', 'pipeline')]],
+    },
+    {
+      title: 'Who waits, and why',
+      about:
+        'Shards, partitions and content types that wait, by reason (docs/operations.md). The most within five minutes: waits come and go.',
+      unit: 'short',
+      lines: [['{{reason}}', orZero(`sum by (reason) (max_over_time(${series('shards_paused')}[5m])) > 0`)]],
+    },
+    {
+      title: 'Dead letters',
+      about: 'Source records that could not be reviewed, by reason.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{reason}}', orZero(`${rate('dead_lettered_total', 'reason')} > 0`)]],
+    },
+    {
+      title: 'Lost or passed over',
+      about:
+        'Records that retention removed before they were read, and those passed over by a reset of the group. Both should be 0.',
+      unit: 'short',
+      lines: [
+        ['{{pipeline}} lost', sum('pipeline', `increase(${series('unread_records_lost_total')}[$__rate_interval])`)],
+        ['{{pipeline}} passed over', sum('pipeline', `increase(${series('reset_skipped_records_total')}[$__rate_interval])`)],
+      ],
+    },
+    {
+      title: 'Recovered and released',
+      about:
+        'Items in live batches that a new owner found, and items in flight when a shard was given up: work that changed hands.',
+      unit: 'ops',
+      lines: [
+        ['recovered', rate('items_recovered_total', '')],
+        ['released', rate('items_released_total', '')],
+      ],
+    },
+    {
+      title: 'Schema registry',
+      about: 'Requests to the schema registry, by answer. None without one, and few with one: schemas are kept.',
+      unit: 'ops',
+      lines: [['{{operation}} {{code}}', orZero(rate('schema_registry_requests_total', 'operation, code'))]],
+    },
+  ],
+};
+
+const batches: Row = {
+  title: 'Batches',
+  charts: [
+    {
+      title: 'Live batches',
+      about: 'By state. At the service they are reviewing.',
+      unit: 'short',
+      stacked: true,
+      lines: [['{{state}}', gauge('batches', 'state')]],
+    },
+    {
+      title: 'Oldest batch',
+      about: 'Age of the oldest live batch of each state.',
+      unit: 's',
+      lines: [['{{state}}', orZero(age('oldest_batch_timestamp_seconds', 'state'))]],
+    },
+    {
+      title: 'Created and failed',
+      about: 'Batches created at the service, and attempts that ended without results, by reason (docs/failures.md).',
+      unit: 'ops',
+      lines: [
+        ['created', rate('batches_created_total', '')],
+        ['{{reason}}', orZero(rate('jobs_failed_total', 'reason'))],
+      ],
+    },
+    {
+      title: 'Rows of a batch',
+      about: 'Small batches under load mean that buffers are sealed early for want of memory.',
+      unit: 'short',
+      lines: [
+        ['half', quantile(0.5, 'batch_rows', '')],
+        ['90 %', quantile(0.9, 'batch_rows', '')],
+      ],
+    },
+    {
+      title: 'Bytes of a batch',
+      about: 'Bodies as they are uploaded.',
+      unit: 'bytes',
+      lines: [
+        ['half', quantile(0.5, 'batch_bytes', '')],
+        ['90 %', quantile(0.9, 'batch_bytes', '')],
+      ],
+    },
+    {
+      title: 'Second submissions',
+      about: 'Items submitted again, and creations that were answered unclearly. Publication is once all the same.',
+      unit: 'ops',
+      lines: [
+        ['resubmitted items', rate('items_resubmitted_total', '')],
+        ['orphaned batches', rate('orphaned_jobs_total', '')],
+      ],
+    },
+  ],
+};
+
+const stages: Row = {
+  title: 'Stage latency',
+  charts: [
+    { title: 'Median', quantile: 0.5 },
+    { title: '99 %', quantile: 0.99 },
+  ].map(
+    ({ title, quantile: q }): PanelSpec => ({
+      title,
+      about: 'Time of a batch in each stage (docs/metrics.md, Labels). review is the time of the service.',
+      unit: 's',
+      logarithmic: true,
+      lines: [['{{stage}}', quantile(q, 'stage_duration_seconds', 'stage')]],
+    }),
+  ),
+};
+
+const service: Row = {
+  title: 'Service and storage',
+  charts: [
+    {
+      title: 'Requests',
+      about: 'By operation and answer. upload and download go to the storage.',
+      unit: 'ops',
+      lines: [['{{operation}} {{code}}', rate('http_requests_total', 'operation, code')]],
+    },
+    {
+      title: 'Failed requests',
+      about: 'Share of requests that were answered by 4xx or 5xx, or not at all.',
+      unit: 'percentunit',
+      lines: [
+        [
+          '{{operation}}',
+          orZero(`${rate('http_requests_total', 'operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'operation')}`),
+        ],
+      ],
+    },
+    {
+      title: 'Duration of requests, 99 %',
+      about: 'One request, body included, retries apart.',
+      unit: 's',
+      logarithmic: true,
+      lines: [['{{operation}}', quantile(0.99, 'http_request_duration_seconds', 'operation')]],
+    },
+    {
+      title: 'Retries',
+      about: 'Requests made again, by what made it necessary.',
+      unit: 'ops',
+      lines: [['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))]],
+    },
+    {
+      title: 'Concurrency allowed',
+      about: 'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back.',
+      unit: 'short',
+      lines: [['{{target}}', gauge('http_concurrency_limit', 'target')]],
+    },
+  ],
+};
+
+const decisions: Row = {
+  title: 'Decisions and anomalies',
+  charts: [
+    {
+      title: 'Mix of decisions',
+      about: 'Decisions by result. Results beyond metrics.maxResults are other.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{result}}', rate('decision_results_total', 'result')]],
+    },
+    {
+      title: 'Share of results, and a week ago',
+      about: 'Over six hours, beside the same hours of last week.',
+      unit: 'percentunit',
+      lines: [
+        [
+          '{{result}}',
+          `${sum('result', `increase(${decided}[6h])`)} / ignoring (result) group_left () ${sum('', `increase(${decided}[6h])`)}`,
+        ],
+        [
+          '{{result}} a week ago',
+          orZero(
+            `${sum('result', `increase(${decided}[6h] offset 1w)`)} / ignoring (result) group_left () ${sum('', `increase(${decided}[6h] offset 1w)`)}`,
+          ),
+        ],
+      ],
+    },
+    {
+      title: 'Decisions with status ERROR',
+      about: 'Share of decisions that carry an error in place of a review.',
+      unit: 'percentunit',
+      lines: [
+        ['{{pipeline}}', `${rate('decisions_total', 'pipeline', 'status="ERROR"')} / ${rate('decisions_total', 'pipeline')}`],
+      ],
+    },
+    {
+      title: 'Anomalies of results',
+      about: 'Rows that did not fit what was submitted: counted, never published.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{kind}}', rate('result_anomalies_total', 'kind')]],
+    },
+  ],
+};
+
+const kafka: Row = {
+  title: 'Kafka',
+  charts: [
+    {
+      title: 'Shards',
+      about: 'Shards that each instance owns. The sum is the number of shards, but for moments after a rebalance.',
+      unit: 'short',
+      stacked: true,
+      lines: [['{{instance}} {{pipeline}}', gauge('shards_owned', 'instance, pipeline')]],
+    },
+    {
+      title: 'Rebalances and claims',
+      about: 'Generations joined, and claims of shards by their outcome.',
+      unit: 'short',
+      lines: [
+        ['rebalances', sum('', `increase(${series('rebalances_total')}[$__rate_interval])`)],
+        ['claims {{outcome}}', sum('outcome', `increase(${series('claims_total')}[$__rate_interval])`)],
+      ],
+    },
+    {
+      title: 'Transactions',
+      about: 'By outcome. Each that fails costs its shard a new claim.',
+      unit: 'ops',
+      lines: [['{{outcome}}', rate('transactions_total', 'outcome')]],
+    },
+    {
+      title: 'Duration of a transaction',
+      about: 'From its first send to its commit.',
+      unit: 's',
+      lines: [
+        ['mean', mean('transaction_duration_seconds', '')],
+        ['99 %', quantile(0.99, 'transaction_duration_seconds', '')],
+      ],
+    },
+    {
+      title: 'Certificates',
+      about: 'Time until the first certificate of the connections to Kafka expires; 0 where there is none.',
+      unit: 's',
+      lines: [
+        [
+          '{{certificate}}',
+          orZero(`min by (certificate) (${series('kafka_tls_certificate_expiry_timestamp_seconds')}) - time()`),
+        ],
+      ],
+    },
+  ],
+};
+
+const node: Row = {
+  title: 'Node',
+  charts: [
+    {
+      title: 'Memory',
+      about: 'Resident memory, the heap, and what of memory.budget is taken.',
+      unit: 'bytes',
+      lines: [
+        ['{{instance}} resident', nodeSeries('process_resident_memory_bytes')],
+        ['{{instance}} heap', nodeSeries('nodejs_heap_size_used_bytes')],
+        ['{{instance}} of the budget', series('memory_used_bytes')],
+        ['{{instance}} budget', series('memory_budget_bytes')],
+      ],
+    },
+    {
+      title: 'CPU',
+      about: 'Processors in use.',
+      unit: 'short',
+      lines: [['{{instance}}', `rate(${nodeSeries('process_cpu_seconds_total')}[$__rate_interval])`]],
+    },
+    {
+      title: 'Event loop lag, 99 %',
+      about: 'How late timers are. More than a second endangers heartbeats and probes.',
+      unit: 's',
+      lines: [['{{instance}}', nodeSeries('nodejs_eventloop_lag_p99_seconds')]],
+    },
+    {
+      title: 'Garbage collection',
+      about: 'Share of time.',
+      unit: 'percentunit',
+      lines: [['{{instance}}', sum('instance', `rate(${nodeSeries('nodejs_gc_duration_seconds_sum')}[$__rate_interval])`)]],
+    },
+    {
+      title: 'Loops and conditions',
+      about: 'Loops of the engine by state (stuck ones are named by /livez), and conditions of /readyz that do not hold.',
+      unit: 'short',
+      lines: [
+        ['{{state}}', gauge('loops', 'state')],
+        ['not ready: {{condition}}', orZero(`count by (condition) (${series('ready')} == 0)`)],
+      ],
+    },
+    {
+      title: 'Versions and log',
+      about: 'Instances by version, and log lines that nobody read fast enough.',
+      unit: 'short',
+      lines: [
+        ['{{version}} on Node {{node}}', `count by (version, node) (${series('build_info')})`],
+        ['dropped log lines', sum('', `increase(${series('log_lines_dropped_total')}[$__rate_interval])`)],
+      ],
+    },
+  ],
+};
+
+export const ROWS: readonly Row[] = [objective, intake, batches, stages, service, decisions, kafka, node];
