@@ -3,6 +3,7 @@ import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { TRACE_HEADERS } from '../core/trace-context.ts';
 import type { EventFormat } from '../event/format.ts';
 import type { ImportService } from '../import/import-service.ts';
 import { importKind } from '../import/index.ts';
@@ -34,7 +35,7 @@ export function kindOf(
     format: formatOf(source.format),
     type: mapping.type,
     ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
-    headers: output.headers,
+    headers: output.traceHeaders ? [...new Set([...output.headers, ...TRACE_HEADERS])] : output.headers,
     nullValues: source.nullValues,
     filter: source.filter,
     outputKey: output.key,

@@ -15,6 +15,7 @@ import { Supervisor } from '../pipeline/supervisor.ts';
 import { ResultThread } from '../review/thread/result-thread.ts';
 import { ServiceClient } from '../service/client.ts';
 import { proxyRules } from '../service/proxy.ts';
+import { DebugSwitch } from '../telemetry/debug-switch.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -68,6 +69,8 @@ export async function runConnector(
   const problems = config.http.enabled && config.http.console ? new RecentProblems() : undefined;
   const onProblem = problems?.add.bind(problems);
   const logger = createLogger({ level: config.log.level, onDropped, ...(onProblem && { onProblem }) });
+  const debug = new DebugSwitch(logger);
+  debug.listen();
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
@@ -81,6 +84,7 @@ export async function runConnector(
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'refuses to run');
+    debug.close();
     return 'refused';
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
@@ -156,6 +160,7 @@ export async function runConnector(
   await stop(config, supervisors, connections, server, logger);
   pages?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
+  debug.close();
   return outcome;
 }
 

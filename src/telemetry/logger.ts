@@ -21,6 +21,12 @@ export interface LoggerOptions {
   readonly onProblem?: OnProblem;
 }
 
+/** The logger of a process: what changes its level changes that of all its children. */
+export interface LeveledLogger extends Logger {
+  readonly level: LogLevel;
+  setLevel(level: LogLevel): void;
+}
+
 export type OnProblem = (level: 'warn' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;
 
 const STANDARD_OUTPUT = 1;
@@ -37,7 +43,7 @@ export function chooseLogFormat(env: NodeJS.ProcessEnv = process.env, isTty: boo
  * The core port over pino. Every field and message is redacted (redact.ts), errors keep name, message, stack, causes and a
  * few known fields. Lines are written at once: what was logged just before a crash is there to read.
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: LoggerOptions): LeveledLogger {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
   const sink: DestinationStream = text ? { write: (line) => lines.write(formatLogLine(line)) } : lines;
@@ -59,7 +65,7 @@ function standardOutput(onDropped: (lines: number) => void): DestinationStream {
   return isPipe(STANDARD_OUTPUT) ? new PipeSink(STANDARD_OUTPUT, onDropped) : destination({ dest: STANDARD_OUTPUT, sync: true });
 }
 
-class PinoLogger implements Logger {
+class PinoLogger implements LeveledLogger {
   readonly #pino: Pino;
   readonly #bindings: Readonly<Record<string, unknown>>;
   readonly #onProblem: OnProblem | undefined;
@@ -68,6 +74,14 @@ class PinoLogger implements Logger {
     this.#pino = logger;
     this.#bindings = bindings;
     this.#onProblem = onProblem;
+  }
+
+  get level(): LogLevel {
+    return this.#pino.level as LogLevel;
+  }
+
+  setLevel(level: LogLevel): void {
+    this.#pino.level = level;
   }
 
   debug(fields: object, message: string): void {

@@ -60,6 +60,10 @@ export function outputOptions() {
       allowed: 'a list of header names, or one text with commas',
       fallback: [],
     }),
+    traceHeaders: flag({
+      help: "Whether a decision carries its event's traceparent and tracestate, when it has them, and the spans of batches link to them.",
+      fallback: true,
+    }),
   });
 }
 
