@@ -39,6 +39,8 @@ export interface ServiceClientSettings extends HttpTimeouts {
   readonly limitWindowMs: number;
   /** An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
+  /** A download may keep its reader waiting for bodyTimeoutMs plus what came, compressed, at this speed. */
+  readonly minDownloadBytesPerSecond: number;
   /** Bytes of one download, decompressed. */
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
@@ -56,6 +58,7 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   maxConcurrentTransfers: 8,
   limitWindowMs: 1_000,
   minUploadBytesPerSecond: 64 * 1024,
+  minDownloadBytesPerSecond: 4 * 1024,
   maxResultBytes: 1024 ** 3,
   maxDecompressionRatio: 200,
   importPath: DEFAULT_IMPORT_PATH,

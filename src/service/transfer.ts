@@ -148,11 +148,12 @@ export class Transfer {
   }
 
   async *#plain(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
-    const { maxResultBytes: maxBytes, maxDecompressionRatio: maxRatio } = this.#context.settings;
+    const { maxResultBytes: maxBytes, maxDecompressionRatio: maxRatio, ...settings } = this.#context.settings;
+    const pace = { graceMs: settings.bodyTimeoutMs, bytesPerSecond: settings.minDownloadBytesPerSecond };
     try {
       // What says that it is too large is not begun with.
       if (Number(answer.header('content-length') ?? 0) > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
-      yield* plainBytes(answer.body, answer.header('content-encoding'), { maxBytes, maxRatio });
+      yield* plainBytes(answer.body, answer.header('content-encoding'), { maxBytes, maxRatio, pace });
     } finally {
       if (!answer.body.destroyed) answer.discard();
     }

@@ -76,6 +76,20 @@ test('a file that stops coming ends with the body timeout, as unavailable', asyn
   await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', message: /stopped in the middle/ });
 });
 
+test('a file that comes a byte at a time is given up, compressed or not', async (t) => {
+  for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
+    const bytes = 'content-encoding' in headers ? gzipSync(randomBytes(4_000)) : Buffer.alloc(4_000, 'x');
+    const server = await httpServer(t, (response) => {
+      response.writeHead(200, headers);
+      let at = 0;
+      const timer = setInterval(() => response.write(bytes.subarray(at, ++at)), 20);
+      response.once('close', () => clearInterval(timer));
+    });
+    const { client } = clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 150, retry: { maxRetries: 0 } });
+    await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', message: /BODY_TOO_SLOW/ });
+  }
+});
+
 test('a reader that takes its time is not taken for a silent server', async (t) => {
   const body = randomBytes(3_000_000);
   const server = await httpServer(t, (response) => response.end(body));
