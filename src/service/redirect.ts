@@ -13,8 +13,10 @@ export function isRedirect(status: number): boolean {
 export function redirectTarget(from: URL, location: string | undefined): URL | string {
   const next = location === undefined ? null : URL.parse(location, from);
   if (next === null || !isWebAddress(next)) return 'redirects without saying where to go';
-  if (from.protocol === 'https:' && next.protocol === 'http:') {
-    return 'redirects from https to http: the content would travel in the clear';
-  }
   return next;
+}
+
+/** What a redirect must not lead to, whatever may be talked to by http otherwise. */
+export function leavesHttps(from: URL, next: URL): boolean {
+  return from.protocol === 'https:' && next.protocol === 'http:';
 }

@@ -14,7 +14,7 @@ import { Permits } from './permits.ts';
 import { parseWebAddress } from './presigned-address.ts';
 import { type Attempt, type Problem, serviceError } from './problem.ts';
 import { shownAddress } from './redaction.ts';
-import { isRedirect, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
+import { isRedirect, leavesHttps, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
 import { withRetry } from './retry.ts';
 import { storageProblem } from './storage-problem.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
@@ -22,6 +22,8 @@ import { BodySource, type UploadBody } from './upload-body.ts';
 
 /** Hosts remembered, so that each is told once. */
 const MAX_HOSTS = 1000;
+
+const LEAVES_HTTPS = 'a redirect led there from https to http: the content would travel in the clear';
 
 export interface UploadOptions {
   /** Sent exactly so: it is part of the signature. */
@@ -160,9 +162,9 @@ export class Transfer {
   }
 
   /** Why an address may not be talked to, continuing "upload at host/path was not called: …". */
-  async #objection(operation: string, url: URL, signal: AbortSignal): Promise<string | undefined> {
+  async #objection(operation: string, from: URL, url: URL, signal: AbortSignal): Promise<string | undefined> {
     const { policy, allowUrl } = this.#options;
-    const objection = policy.objection(url);
+    const objection = leavesHttps(from, url) ? LEAVES_HTTPS : policy.objection(url);
     if (objection === undefined && (await abortable(Promise.resolve(allowUrl(url)), signal))) {
       if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
         this.#hosts.add(url.host);
@@ -196,10 +198,11 @@ export class Transfer {
     first: URL,
     signal: AbortSignal,
   ): Promise<Attempt<Opened>> {
+    let from = first;
     let url = first;
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);
-      const objection = await this.#objection(operation, url, signal);
+      const objection = await this.#objection(operation, from, url, signal);
       if (objection !== undefined) return { problem: blocked(`was not called: ${objection}`), address };
       if (source?.exhausted)
         return { problem: refused('was not called: the body was sent to a redirect, and can be made only once'), address };
@@ -229,6 +232,7 @@ export class Transfer {
       const next =
         redirects < MAX_REDIRECTS ? redirectTarget(url, answer.header('location')) : `redirects more than ${MAX_REDIRECTS} times`;
       if (typeof next === 'string') return { problem: refused(next, answer.status), address };
+      from = url;
       url = next;
     }
   }

@@ -71,6 +71,16 @@ test('files that cannot be used are refused at once, by name, without what is in
   }
 });
 
+test('a redirect from https to http is refused on this side, so that no record is given up for it', async (t) => {
+  const target = await httpServer(t, (response) => response.end());
+  const { port } = await httpsServer(t, () => ({ status: 307, headers: { location: `${target.url}/there` } }));
+  const { client, observer } = clientFor(t, 'http://localhost:1', { ...ONCE, tls: { ca: [pem('ca.pem')] } });
+  const refused = { failure: 'blocked', message: /from https to http/, mayHaveArrived: false };
+  await assert.rejects(client.upload(`https://127.0.0.1:${port}/file`, Buffer.from('x'), CSV), refused);
+  assert.deepEqual(observer.requests, ['upload 307', 'upload blocked']);
+  assert.equal(target.seen.length, 0);
+});
+
 test('https to a port that speaks http, and a certificate of another host, are told as such', async (t) => {
   const plain = await httpServer(t, (response) => response.end());
   const wrong = clientFor(t, plain.url.replace('http:', 'https:'), ONCE).client;
