@@ -1,0 +1,176 @@
+/** What the engine tells of its batches as spans (docs/tracing.md). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NO_TRACER } from '../../../src/core/ports/tracing.ts';
+import { World } from '../../support/engine/world.ts';
+import type { RecordedSpan } from '../../support/memory/recording-tracer.ts';
+import { sourceValue } from '../../support/memory/scripted-kind.ts';
+
+const MINUTE = 60_000;
+const traceparent = (n: number) => `00-${n.toString(16).padStart(32, '0')}-${n.toString(16).padStart(16, '0')}-01`;
+
+/** Records of type a with a context each. */
+function produceTraced(world: World, count: number): void {
+  for (let n = 1; n <= count; n++) {
+    world.put(0, sourceValue({ type: 'a', content: 'event of a' }), { headers: { traceparent: traceparent(n) } });
+  }
+}
+
+const names = (spans: readonly { readonly name: string }[]) => spans.map(({ name }) => name);
+const outcome = (span: RecordedSpan | undefined) => [span?.ended, span?.attributes['content_review.outcome']];
+
+test('a batch is one span from its seal to its last decision, with links to its items and a step for each call', async () => {
+  const world = new World({ partitions: 1, options: { chunk: { maxRows: 3 } } });
+  const { tracer, logger } = world.start();
+  produceTraced(world, 5);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  const [span, ...more] = tracer.batches;
+  assert.ok(span !== undefined && more.length === 0);
+  assert.equal(span.name, 'process content');
+  assert.deepEqual(outcome(span), ['ok', 'settled']);
+  assert.deepEqual(
+    span.links.map(({ spanId }) => Number.parseInt(spanId, 16)),
+    [1, 2, 3, 4, 5],
+  );
+  const [decision] = world.decisions();
+  const bytes = span.attributes['content_review.bytes'];
+  assert.ok(typeof bytes === 'number' && bytes > 0);
+  assert.deepEqual(span.attributes, {
+    'messaging.system': 'kafka',
+    'messaging.operation.type': 'process',
+    'messaging.operation.name': 'process',
+    'messaging.destination.name': 'content',
+    'messaging.consumer.group.name': 'reviewers',
+    'messaging.batch.message_count': 5,
+    'content_review.pipeline': 'reviews',
+    'content_review.kind': 'scripted',
+    'content_review.shard': 0,
+    'content_review.type': 'a',
+    'content_review.attempt': 1,
+    'content_review.traced': 5,
+    'content_review.unlinked': 0,
+    'content_review.rows': 5,
+    'content_review.bytes': bytes,
+    'content_review.job': decision?.job,
+    'content_review.batch': decision?.remote,
+    'content_review.outcome': 'settled',
+  });
+  // Chunks of 3: the second is published after the download.
+  assert.deepEqual(names(span.steps), ['create', 'upload', 'download', 'publish', 'publish']);
+  assert.deepEqual([...new Set(span.steps.map(({ ended }) => ended))], ['ok']);
+  assert.deepEqual(names(span.events).slice(0, 2), ['encoded', 'journaled']);
+  assert.equal(span.events.at(-1)?.attributes['content_review.state'], 'finished');
+
+  const lines = logger.lines.filter(({ fields }) => 'batch' in fields);
+  assert.deepEqual(
+    lines.map(({ message }) => message),
+    ['batch created', 'batch settled'],
+  );
+  const { traceId: trace_id, spanId: span_id } = span.ids;
+  const expected = { shard: 0, job: decision?.job, batch: decision?.remote, trace_id, span_id };
+  for (const { fields } of lines) assert.deepEqual({ ...fields, ...expected }, fields);
+});
+
+test('links are bounded, items of one trace share one, and those left out are counted', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 300 } } });
+  const { tracer } = world.start();
+  produceTraced(world, 140);
+  produceTraced(world, 10);
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  const [span] = tracer.batches;
+  assert.equal(span?.links.length, 128);
+  assert.equal(span?.attributes['content_review.traced'], 150);
+  assert.equal(span?.attributes['content_review.unlinked'], 12);
+});
+
+test('a batch that fails ends its span with the failure, and the next attempt links to it', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => ({ afterMs: 100, state: id === 'batch-1' ? 'failed' : 'finished' }) },
+  });
+  const { tracer } = world.start();
+  produceTraced(world, 5);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  const [first, second] = tracer.batches;
+  assert.equal(tracer.batches.length, 2);
+  assert.deepEqual(outcome(first), ['batch_failed', 'batch_failed']);
+  const failed = first?.events.find(({ name }) => name === 'failed');
+  assert.deepEqual(failed?.attributes, {
+    'error.type': 'batch_failed',
+    'content_review.action': 'retry',
+    'content_review.left': 5,
+  });
+  assert.deepEqual(outcome(second), ['ok', 'settled']);
+  assert.equal(second?.attributes['content_review.attempt'], 2);
+  assert.equal(second?.links[0]?.spanId, first?.ids.spanId);
+  assert.equal(second?.links.length, 6);
+});
+
+test('a call that fails ends its step with the kind of failure', async () => {
+  let asked = 0;
+  const world = new World({
+    partitions: 1,
+    service: { fault: (operation) => (operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined) },
+  });
+  const { tracer } = world.start();
+  produceTraced(world, 5);
+  await world.untilSettled(10 * MINUTE);
+  const creates = tracer.batches[0]?.steps.filter(({ name }) => name === 'create') ?? [];
+  assert.deepEqual(
+    creates.map(({ ended }) => ended),
+    ['unavailable', 'ok'],
+  );
+});
+
+test('a shard that is given up ends its spans; the next owner begins others without links', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 60_000 }) } });
+  const first = world.start();
+  produceTraced(world, 5);
+  await world.clock.advance(20_000);
+  await world.through(first.stop());
+  assert.deepEqual(outcome(first.tracer.batches[0]), ['ok', 'handed_over']);
+  const second = world.start();
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  const [span, ...more] = second.tracer.batches;
+  assert.equal(more.length, 0);
+  assert.deepEqual(outcome(span), ['ok', 'settled']);
+  assert.equal(span?.attributes['content_review.recovered'], true);
+  assert.equal(span?.attributes['content_review.batch'], world.decisions()[0]?.remote);
+  assert.deepEqual(span?.links, []);
+});
+
+test('no span is left open, whatever happens', async () => {
+  const world = new World({
+    partitions: 3,
+    seed: 7,
+    shuffle: true,
+    service: { review: ({ id }) => ({ afterMs: 200, state: id.endsWith('3') ? 'failed' : 'finished' }) },
+  });
+  const first = world.start();
+  world.start();
+  world.produce(200, { poisonEvery: 13 });
+  await world.clock.advance(3_000);
+  await world.through(first.stop());
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  const open = (span: RecordedSpan): RecordedSpan[] => [...(span.ended === undefined ? [span] : []), ...span.steps.flatMap(open)];
+  for (const { tracer } of world.instances)
+    assert.deepEqual(
+      tracer.batches.flatMap(open).map(({ name }) => name),
+      [],
+    );
+});
+
+test('without tracing nobody looks at headers, and log lines have no trace', async () => {
+  const world = new World({ partitions: 1, wrap: (ports) => ({ ...ports, tracer: NO_TRACER }) });
+  const { logger } = world.start();
+  produceTraced(world, 5);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(logger.lines.some(({ message }) => message === 'batch settled'));
+  assert.ok(logger.lines.every(({ fields }) => !('trace_id' in fields)));
+});
