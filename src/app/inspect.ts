@@ -1,23 +1,23 @@
 /** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
 import { hostname } from 'node:os';
 import { choosePipeline } from '../config/choose-pipeline.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { FramedReader } from '../formats/output/index.ts';
-import { InspectError, type Inspection, type RemoteBatch } from '../inspect/context.ts';
+import { InspectError, type Inspection, type PipelineView, type RemoteBatch } from '../inspect/context.ts';
 import { connectKafka, questionFailure } from '../kafka/index.ts';
 import type { SchemaRegistry } from '../registry/index.ts';
-import { ServiceClient } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { filterOf } from './filter.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { schemaRegistry } from './schema-registry.ts';
-import { systemClock, systemRandom } from './system.ts';
+import { systemClock } from './system.ts';
+import { toolService } from './tool-service.ts';
 
 /** A person waits: an address that does not answer is told soon. */
 const KAFKA_CONNECT_MS = 3_000;
-const SERVICE_TIMEOUT_MS = 5_000;
 /** A replay that is killed leaves its transaction open for as long: until then nobody reads what follows it on the target. */
 const REPLAY_TRANSACTION_MS = 10_000;
 
@@ -45,10 +45,10 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
   if (typeof pipeline === 'string') throw new InspectError('usage', pipeline);
   // Standard output is the answer's; what went wrong comes as an error.
   const logger = createLogger({ level: 'silent' });
+  const service = options.service ? serviceOf(config) : undefined;
   const { brokers } = config.kafka;
   const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
   const scan = kafka.scan();
-  const service = options.service ? serviceClient(config) : undefined;
   const registry = schemaRegistry(config.schemaRegistry);
   const { signal } = new AbortController();
   try {
@@ -57,25 +57,14 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       if (questionFailure(error) === 'refused') throw new InspectError('refused', why, { cause: error });
       throw new InspectError('unreachable', `Kafka at ${brokers.join(',')} cannot be reached: ${why}`, { cause: error });
     });
-    const { source, journal, output, deadLetters, kafka: tuning } = pipeline;
-    const topics = { source: source.topic, journal: journal.topic, decisions: output.topic, deadLetters: deadLetters.topic };
-    for (const [role, topic] of Object.entries(topics)) {
+    const view = pipelineView(config, pipeline);
+    for (const [role, topic] of Object.entries(view.topics)) {
       if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
       const why = role === 'journal' ? 'this pipeline has never run, or under another name' : 'is its name right?';
       throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
     }
     const tools: Tools = {
-      pipeline: {
-        name: pipeline.name,
-        kind: pipeline.kind,
-        group: source.group,
-        topics,
-        reservedTopics: config.pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
-        inOrder: output.order === 'source',
-        skipsNullValues: source.nullValues === 'skip',
-        isFiltered: filterOf(pipeline),
-        transactionTimeoutMs: tuning.transactionTimeoutMs,
-      },
+      pipeline: view,
       scan,
       admin: kafka.admin,
       clock: systemClock,
@@ -86,8 +75,8 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       openReplay: (journalTopic) =>
         kafka
           .producers({
-            groupId: source.group,
-            sourceTopic: source.topic,
+            groupId: view.group,
+            sourceTopic: view.topics.source,
             journalTopic,
             transactionTimeoutMs: REPLAY_TRANSACTION_MS,
           })
@@ -125,17 +114,30 @@ const ROLES: Readonly<Record<string, string>> = {
   deadLetters: 'the dead letters',
 };
 
-function serviceClient({ service }: Config): ServiceClient {
-  return new ServiceClient({
-    baseUrl: service.baseUrl,
-    apiKey: () => service.apiKey.current(),
-    clock: systemClock,
-    random: systemRandom,
-    connectTimeoutMs: Math.min(service.timeouts.connectMs, SERVICE_TIMEOUT_MS),
-    headersTimeoutMs: Math.min(service.timeouts.headersMs, SERVICE_TIMEOUT_MS),
-    bodyTimeoutMs: Math.min(service.timeouts.bodyMs, SERVICE_TIMEOUT_MS),
-    retry: { maxRetries: 1, baseMs: 250, capMs: 1_000 },
-  });
+/** @throws InspectError */
+function serviceOf(config: Config): ServiceClient {
+  try {
+    return toolService(config);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new InspectError('usage', error.message, { cause: error });
+  }
+}
+
+/** The pipeline as the tools see it. */
+export function pipelineView({ pipelines }: Config, pipeline: PipelineConfig): PipelineView {
+  const { source, journal, output, deadLetters, kafka: tuning } = pipeline;
+  return {
+    name: pipeline.name,
+    kind: pipeline.kind,
+    group: source.group,
+    topics: { source: source.topic, journal: journal.topic, decisions: output.topic, deadLetters: deadLetters.topic },
+    reservedTopics: pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
+    inOrder: output.order === 'source',
+    skipsNullValues: source.nullValues === 'skip',
+    isFiltered: filterOf(pipeline),
+    transactionTimeoutMs: tuning.transactionTimeoutMs,
+  };
 }
 
 async function remoteBatch(client: ServiceClient, id: string, signal: AbortSignal): Promise<RemoteBatch> {

@@ -12,6 +12,7 @@ export const EXIT = {
   partlyFailed: 9,
   unfinished: 10,
   notTaken: 11,
+  unwell: 12,
   interrupted: 130,
 } as const;
 
@@ -32,6 +33,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   partlyFailed: 'batch: done, but for some of its rows, which have no decision',
   unfinished: 'batch, import, decision: not finished yet',
   notTaken: 'check --sample: the record would be skipped, or become a dead letter',
+  unwell: 'doctor: something is wrong',
   interrupted: 'ended by a signal before it was through; run: at once, by a second one',
 };
 

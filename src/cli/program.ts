@@ -7,6 +7,7 @@ import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { decisionCommand } from './commands/decision.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { explainCommand } from './commands/explain.ts';
 import { importCommand } from './commands/import.ts';
 import { journalCommand } from './commands/journal.ts';
@@ -110,6 +111,7 @@ ${exitCodeTable()}`,
   for (const create of [
     runCommand,
     checkCommand,
+    doctorCommand,
     journalCommand,
     explainCommand,
     auditCommand,

@@ -75,7 +75,6 @@ export interface PipelineParts {
   readonly includesContent: boolean;
   /** Types that are let through; empty: every one. */
   readonly types: readonly string[];
-  readonly formatName: string;
   /** With a service that is never asked: it decodes. */
   readonly decoder: PipelineKind;
   /** With the real service: it creates, uploads, fetches. undefined: the kind has nothing to create. */

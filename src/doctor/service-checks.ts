@@ -27,7 +27,9 @@ export function serviceChecks({ service, pipelines, clock }: DoctorParts): Servi
       try {
         return ok(`found at ${(await service.lookUp()).join(', ')}`);
       } catch (error) {
-        const code = String((error as { code?: unknown }).code ?? 'UNKNOWN');
+        const { code } = error as { readonly code?: unknown };
+        // Anything else is about files or settings, and explains itself.
+        if (typeof code !== 'string') throw error;
         const option = service.proxy === undefined ? 'service.baseUrl' : 'service.proxy, HTTPS_PROXY or NO_PROXY';
         return failed(`its host is not known here (${code})`, `correct ${option}, or the name servers of this machine`);
       }

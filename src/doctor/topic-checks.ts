@@ -1,7 +1,7 @@
 /** The topics that records come from and go to: there, healthy, set as they must be, and with the rights that are needed. */
 import type { KafkaOperation } from '../core/ports/cluster-probe.ts';
 import type { TopicDescription } from '../core/ports/kafka.ts';
-import { missingTopic, outputProblem } from '../pipeline/topics.ts';
+import { outputProblem } from '../pipeline/topics.ts';
 import { type Check, type Finding, failed, together, warning } from './check.ts';
 import type { PipelineParts } from './parts.ts';
 import { replicaFindings } from './replicas.ts';
@@ -28,7 +28,7 @@ export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Ch
     needs: [reached],
     async run() {
       const found = await topics.get(topic);
-      if (found === undefined) return failed(missingTopic(role, topic));
+      if (found === undefined) return failed('it does not exist', 'create it, or correct its name in the configuration');
       const findings = [
         ...topics.rights(topic, found, needed),
         ...replicaFindings(found, await topics.brokers(), needed.includes('WRITE')),

@@ -53,13 +53,11 @@ export async function prepareTopics(
 
 async function mustExist(admin: ClusterAdmin, topic: string, role: string): Promise<TopicDescription> {
   const found = await admin.describeTopic(topic);
-  if (found === undefined) throw new RefusedError(missingTopic(role, topic));
+  if (found === undefined)
+    throw new RefusedError(
+      `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`,
+    );
   return found;
-}
-
-/** What is said of a topic that is not there. */
-export function missingTopic(role: string, topic: string): string {
-  return `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`;
 }
 
 function checkOutput(description: TopicDescription, topic: string): void {

@@ -1,0 +1,110 @@
+/** What the doctor asks the schema registry: whether it answers, and how the schemas of a pipeline stand. */
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import { type Finding, failed, ok, type RegistryParts, warning } from '../doctor/index.ts';
+import type { EventFormat } from '../event/format.ts';
+import { RegisteredFormat } from '../formats/output/index.ts';
+import { InspectError } from '../inspect/context.ts';
+import {
+  type ConfluentRegistry,
+  RegistryUnavailable,
+  type SchemaRegistry,
+  type SchemaType,
+  writeFrame,
+} from '../registry/index.ts';
+import { outputFormatOf } from './output-formats.ts';
+import { registryRefusal } from './registry-refusal.ts';
+import { schemaReports } from './schemas.ts';
+
+const TYPES: Readonly<Record<string, SchemaType>> = { avro: 'AVRO', 'json-schema': 'JSON', protobuf: 'PROTOBUF' };
+const subjectOf = ({ source }: PipelineConfig): string => `${source.topic}-value`;
+
+/** @throws what the calls of these throw, in words for people */
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const refusal = registryRefusal(error, 'read');
+    if (refusal !== undefined) throw new Error(refusal, { cause: error });
+    if (error instanceof RegistryUnavailable)
+      throw new Error(`${error.message}: check schemaRegistry, and whether it runs`, { cause: error });
+    throw error;
+  }
+}
+
+export function doctorRegistry(config: Config, registry: ConfluentRegistry): RegistryParts {
+  const [first] = config.pipelines;
+  return {
+    addresses: config.schemaRegistry.urls.map((url) => new URL(url).host),
+    async ask(signal) {
+      // Of a subject that matters: credentials may be for some subjects alone. One that is not there is an answer too.
+      await explained(registry.versions(first === undefined ? 'content-review' : subjectOf(first), signal));
+    },
+  };
+}
+
+export function outputSchemaOf(config: Config, pipeline: PipelineConfig, registry: ConfluentRegistry) {
+  if (!(outputFormatOf(pipeline) instanceof RegisteredFormat)) return undefined;
+  return async (signal: AbortSignal): Promise<Finding> => {
+    try {
+      const options = { pipeline: pipeline.name, register: false };
+      const [report] = await schemaReports(config, options, signal, () => sharedRegistry(registry));
+      if (report === undefined) return ok('it has none');
+      const { state, subject, file, version, latest, messages } = report;
+      if (state === 'registered') return ok(`${file} is version ${version} of subject ${subject}`);
+      if (state !== 'incompatible') return failed(`${file} is not registered under subject ${subject}`, 'run schemas register');
+      const why = messages.length === 0 ? '' : ` (${messages.join('; ').slice(0, 500)})`;
+      return failed(
+        `${file} is incompatible with version ${latest} of subject ${subject}${why}`,
+        'use another subject (output.subject) or topic, or put the subject right in the registry',
+      );
+    } catch (error) {
+      if (error instanceof InspectError) return failed(error.message);
+      throw error;
+    }
+  };
+}
+
+/** One that is not closed: the other checks go on asking it. */
+function sharedRegistry(registry: ConfluentRegistry): SchemaRegistry {
+  return {
+    byId: (...asked) => registry.byId(...asked),
+    versions: (...asked) => registry.versions(...asked),
+    version: (...asked) => registry.version(...asked),
+    lookup: (...asked) => registry.lookup(...asked),
+    compatibility: (...asked) => registry.compatibility(...asked),
+    register: (...asked) => registry.register(...asked),
+    close: async () => {},
+  };
+}
+
+/** @param formatOf how values are read, as the pipeline does it */
+export function sourceSchemaOf(pipeline: PipelineConfig, registry: ConfluentRegistry, formatOf: () => EventFormat) {
+  const type = TYPES[pipeline.source.format];
+  if (type === undefined) return undefined;
+  return async (signal: AbortSignal): Promise<Finding> => {
+    const subject = subjectOf(pipeline);
+    const latest = await explained(registry.version(subject, 'latest', signal));
+    if (latest === undefined)
+      return warning(
+        `the registry has no subject ${subject}: its producers name it otherwise, or have written nothing yet`,
+        'nothing, if the newest records could be read',
+      );
+    const which = `version ${latest.version} of subject ${subject}`;
+    if (latest.type !== type)
+      return failed(
+        `${which} is of type ${latest.type}`,
+        `set source.format to what the producers write, or have them write ${pipeline.source.format}`,
+      );
+    const problem = await problemWith(formatOf(), latest.id, signal);
+    if (problem === undefined) return ok(`${which} can be read`);
+    return failed(`${which}: ${problem}`, 'correct the schema, or source.format');
+  };
+}
+
+/** A value of which only the frame is there: what is wrong with it beyond the schema does not matter. */
+async function problemWith(format: EventFormat, id: number, signal: AbortSignal): Promise<string | undefined> {
+  const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: writeFrame(id, Buffer.alloc(0)), headers: {} };
+  await format.prepare?.([record], signal);
+  const { poison } = format.read(record);
+  return poison !== undefined && /^schema \d+ cannot be used|^the registry /.test(poison.message) ? poison.message : undefined;
+}
