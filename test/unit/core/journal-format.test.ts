@@ -1,0 +1,108 @@
+/**
+ * Format 1 of the journal as it stands in the topics of those who run the connector. Other versions read it, in the same group and
+ * after a rollback, so its text is fixed here: a field may be added if every reader does without it; anything else is a new
+ * format (docs/upgrading.md).
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CoordinateSet } from '../../../src/core/job.ts';
+import {
+  JOURNAL_FORMAT,
+  type JournalEntry,
+  type PartitionProgress,
+  readJournalRecord,
+  writeJob,
+  writeJobEnd,
+  writeLeft,
+  writeMeta,
+  writeOwner,
+  writeProgress,
+} from '../../../src/core/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
+import { MINIMAL, problemsOf } from '../config/problems-of.ts';
+
+const META = { group: 'g', source: 's', shards: 4, kind: 'review' };
+const PROGRESS: PartitionProgress = {
+  seq: 1,
+  watermark: 5,
+  claimed: OffsetSet.of([7, 8, 9, 12]),
+  replay: 1,
+  read: 13,
+  last: { offset: 12, timestampMs: 8 },
+  start: 3,
+};
+const JOB = {
+  id: 'a',
+  remoteId: 'r',
+  kind: 'review',
+  type: 'post',
+  attempt: 1,
+  depth: 0,
+  spent: 1,
+  root: 'a',
+  sequence: 1,
+  count: 3,
+  bytes: 10,
+  createdMs: 5,
+  oldestEventMs: -4,
+  sources: [{ partition: 0, replay: 0, offsets: OffsetSet.of([1, 5, 9]).encode() }],
+};
+const LEFT = CoordinateSet.of([
+  { partition: 0, offset: 5 },
+  { partition: 4, offset: 70 },
+]);
+
+/** What is written, and the record that has stood for it since the first version. */
+const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | null])[] = [
+  [writeMeta(META), 'meta', '{"v":1,"group":"g","source":"s","shards":4,"kind":"review"}'],
+  [writeOwner({ instance: 'i', claim: 'c', atMs: 1 }), 'owner', '{"v":1,"instance":"i","claim":"c","atMs":1}'],
+  [
+    writeProgress(2, PROGRESS),
+    'progress/2',
+    '{"v":1,"seq":1,"watermark":5,"claimed":"AACAEw==","replay":1,"read":13,"last":{"offset":12,"timestampMs":8},"start":3}',
+  ],
+  [
+    writeJob(JOB),
+    'job/a',
+    '{"v":1,"id":"a","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}]}',
+  ],
+  [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
+  [writeJobEnd('a')[0], 'job/a', null],
+  [writeJobEnd('a')[1], 'job/a/left', null],
+];
+
+test('the journal is written in format 1, to the letter', () => {
+  assert.equal(JOURNAL_FORMAT, 1, 'keep the records of format 1 beside those of the new one: this version must still read them');
+  for (const [written, key, value] of FORMAT_1) assert.deepEqual(written, { key, value });
+});
+
+test('journal.format can be raised to the newest format that this version reads, and no further', () => {
+  const problems = problemsOf(MINIMAL.replace('{name: posts,', `{name: posts, journal: {format: ${JOURNAL_FORMAT + 1}},`));
+  assert.match(problems.join(), new RegExp(`^pipelines\\[0\\]\\.journal\\.format: .*${JOURNAL_FORMAT}`));
+  assert.equal(problems.length, 1);
+});
+
+test('records of format 1 that stand in a journal are read', () => {
+  const read = new Map(
+    FORMAT_1.filter(([, , value]) => value !== null).map(([, key, value]) => [key, readJournalRecord(key, value)]),
+  );
+  assert.deepEqual(read.get('meta'), { entry: 'meta', value: { ...META, format: 1 } });
+  assert.deepEqual(read.get('owner'), { entry: 'owner', value: { instance: 'i', claim: 'c', atMs: 1 } });
+  assert.deepEqual(read.get('job/a'), { entry: 'job', id: 'a', value: JOB });
+  assert.deepEqual(progressOf(read.get('progress/2')), { ...PROGRESS, claimed: [7, 8, 9, 12] });
+  const left = read.get('job/a/left');
+  assert.ok(left?.entry === 'left' && left.value !== null);
+  assert.deepEqual([...left.value], [...LEFT]);
+});
+
+test('progress of versions that did not write where the pipeline began is read', () => {
+  const before = '{"v":1,"seq":1,"watermark":5,"claimed":"","replay":0,"read":5,"last":null}';
+  const found = progressOf(readJournalRecord('progress/2', before));
+  assert.deepEqual(found, { seq: 1, watermark: 5, claimed: [], replay: 0, read: 5, last: null });
+});
+
+function progressOf(entry: JournalEntry | undefined): object {
+  assert.ok(entry?.entry === 'progress');
+  return { ...entry.value, claimed: [...entry.value.claimed] };
+}

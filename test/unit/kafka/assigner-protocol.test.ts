@@ -1,0 +1,51 @@
+/** What members of different versions must agree on to be in one group (docs/upgrading.md). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Cluster } from 'kafkajs';
+import type { History } from '../../../src/kafka/assigner.ts';
+import { createAssigner } from '../../../src/kafka/assigner-protocol.ts';
+import { AssignerProtocol } from '../../../src/kafka/kafkajs-fixes.ts';
+
+const cluster = {
+  findTopicPartitionMetadata: (topic: string) => new Array(topic === 'journal' ? 2 : 4).fill({}),
+} as unknown as Cluster;
+
+const assigner = (history?: History) =>
+  createAssigner(cluster, {
+    sourceTopic: 'source',
+    journalTopic: 'journal',
+    history: () => history,
+    attached: () => undefined,
+    outOfRange: async () => undefined,
+  });
+
+const memberOf = (memberId: string, userData: Buffer) => ({
+  memberId,
+  memberMetadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics: ['journal', 'source'], userData }),
+});
+
+test('every version joins under one name and says what it owned in the same words', () => {
+  const { name, version, protocol } = assigner({ generation: 7, shards: [0, 1] });
+  assert.equal(name, 'content-review-shards');
+  assert.equal(version, 0);
+  const joined = protocol({ topics: ['journal', 'source'] });
+  assert.equal(joined.name, name);
+  const said = AssignerProtocol.MemberMetadata.decode(joined.metadata)?.userData;
+  assert.equal(said?.toString(), '{"v":1,"generation":7,"shards":[0,1]}');
+});
+
+test('a member whose history is of another version gets its share, as one without a history', async () => {
+  const old = memberOf('a', Buffer.from('{"v":1,"generation":7,"shards":[1]}'));
+  for (const history of ['{"v":2,"shards":{"0":true,"1":true},"generation":9}', 'not JSON', '']) {
+    const assigned = await assigner().assign({ members: [memberOf('b', Buffer.from(history)), old], topics: [] } as never);
+    const shards = assigned.map(({ memberId, memberAssignment }) => [
+      memberId,
+      AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment,
+    ]);
+    assert.deepEqual(
+      Object.fromEntries(shards),
+      { a: { journal: [1], source: [1, 3] }, b: { journal: [0], source: [0, 2] } },
+      history,
+    );
+  }
+});
