@@ -1,6 +1,6 @@
 /** The alerts by Prometheus's own tool. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,11 +12,22 @@ import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { CASES, type Case } from './alert-cases.ts';
 
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const { promtool } = await ensurePrometheus();
 const directory = temporaryDirectory();
 
 test('promtool finds nothing wrong with the rules', async () => {
   await execute(promtool, ['check', 'rules', fileURLToPath(RULES_FILE)]);
+});
+
+test('the expressions of the runbook are such', async () => {
+  const pages = globSync('docs/runbook/*.md', { cwd: ROOT }).map((page) => readFileSync(path.join(ROOT, page), 'utf8'));
+  const expressions = pages.flatMap((page) => [...page.matchAll(/^prom '(.+)'$/gm)].map(([, expr = '']) => expr));
+  assert.ok(expressions.length > pages.length, `${expressions.length}`);
+  const file = path.join(directory, 'runbook.yaml');
+  const rules = expressions.map((expr, at) => ({ record: `runbook:${at}`, expr }));
+  writeFileSync(file, stringify({ groups: [{ name: 'runbook', rules }] }));
+  await execute(promtool, ['check', 'rules', file]);
 });
 
 test('each alert has a history to fire on and one to keep quiet on', () => {

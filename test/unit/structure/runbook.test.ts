@@ -1,6 +1,6 @@
 /** Alerts, their pages, the dashboard and the metrics name each other: nobody finds a dead link first at night. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 /** Labels that Prometheus puts to every series, and that of buckets. */
-const GIVEN = new Set(['job', 'instance', 'namespace', 'le']);
+const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
@@ -55,13 +55,16 @@ test('the commands of the pages are there', () => {
       assert.ok(commands.has(command), `${page}: ${command}`);
 });
 
-test('every metric that rules, pages and the dashboard name exists, with the labels that they select by', () => {
+test('every metric that documents, rules, dashboard and chart name exists, with the labels that they select by', () => {
   const metrics = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
   const records = new Set<string>(RECORDINGS.map(({ record }) => record));
   const problems: string[] = [];
-  const files = ['docs/operations.md', 'docs/runbook/README.md', ...PAGES.map((page) => `docs/runbook/${page}`)];
+  const chart = 'helm/content-review-connector';
   const generated = [RULES_FILE, DASHBOARD_FILE].map((file) => path.relative(ROOT, fileURLToPath(file)));
-  for (const where of [...files, ...generated]) {
+  const written = globSync(['README.md', 'docs/**/*.md', `${chart}/{values.yaml,README.md,templates/**,ci/*,tests/*}`], {
+    cwd: ROOT,
+  });
+  for (const where of [...written.filter((file) => path.extname(file) !== ''), ...generated]) {
     const text = read(where);
     for (const [name, selector = ''] of text.matchAll(/\bcontent_review(?::\w+)+|\bcontent_review_\w+(\{[^}]*\})?/g)) {
       const series = name.replace(/\{.*/s, '');
