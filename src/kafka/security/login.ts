@@ -65,7 +65,25 @@ async function sayPassword({ username, password }: PasswordLogin, saslAuthentica
 async function proveHavingPassword({ mechanism, username, password }: PasswordLogin, args: ProviderArguments): Promise<void> {
   const hash = mechanism === 'scram-sha-256' ? 256 : 512;
   const provider = scramProvider<Provider>(hash, { mechanism, username, password: await password() });
-  await provider({ ...args, logger: SILENT }).authenticate();
+  let first = true;
+  const saslAuthenticate: SaslAuthenticate = async (exchange) => {
+    const answer = await args.saslAuthenticate(exchange);
+    if (first) checkChallenge(answer);
+    first = false;
+    return answer;
+  };
+  await provider({ ...args, saslAuthenticate, logger: SILENT }).authenticate();
+}
+
+/** Rounds of hashing that a broker may ask for; Kafka's own limit is far below. More would occupy this process for minutes. */
+const MAX_ROUNDS = 1_000_000;
+const NO_SCRAM = 'it does not answer as SCRAM says';
+
+/** kafkajs looks for too few rounds only. @param challenge r, s and i of RFC 5802, section 5.1, as kafkajs parsed them */
+function checkChallenge(challenge: unknown): void {
+  const { r, s, i } = challenge as Record<string, unknown>;
+  if (typeof r !== 'string' || typeof s !== 'string' || !/^\d{1,15}$/.test(String(i))) throw new Error(NO_SCRAM);
+  if (Number(i) > MAX_ROUNDS) throw new Error(`it asks for ${Number(i)} rounds of hashing, more than any honest one`);
 }
 
 const silent = (): undefined => undefined;
@@ -131,6 +149,13 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   }
   // A broker that went away in the middle: kafkajs tries again.
   if (error instanceof SecurityError || (error as { retriable?: unknown }).retriable === true) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reasonOf(error, options);
   return new SecurityError(`the login at the broker ${broker} with ${options.mechanism} failed: ${why}`, { cause: error });
+}
+
+function reasonOf(error: unknown, { mechanism }: SaslOptions): string {
+  // kafkajs fails over what it cannot parse.
+  if (error instanceof TypeError && mechanism.startsWith('scram')) return NO_SCRAM;
+  const why = error instanceof Error ? error.message : String(error);
+  return why.replace(/^(SASL SCRAM SHA\d+ authentication failed: )+/, '');
 }

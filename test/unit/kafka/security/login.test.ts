@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { saslLogin } from '../../../../src/kafka/security/login.ts';
+import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
+
+const PASSWORD = 'pässwörd-1';
+const SALT = 's=c2FsdA==';
+
+type Answer = (said: string) => string;
+const nonceIn = (said: string): string => /r=(.*)$/.exec(said)?.[1] ?? '';
+
+/** Logs in with scram-sha-256 at a broker that answers so, one answer for each message. */
+async function logIn(
+  answers: readonly Answer[],
+  username = 'alice',
+): Promise<{ readonly said: string[]; readonly error: unknown }> {
+  const said: string[] = [];
+  const { authenticationProvider } = saslLogin(
+    { mechanism: 'scram-sha-256', username, password: async () => PASSWORD },
+    undefined,
+  );
+  const provider = authenticationProvider({
+    host: 'broker',
+    port: 9093,
+    logger: {},
+    saslAuthenticate: async ({ request, response }) => {
+      const message = (await request.encode()).subarray(4).toString();
+      const answer = Buffer.from(answers[said.push(message) - 1]?.(message) ?? '');
+      const framed = Buffer.alloc(4 + answer.length);
+      framed.writeInt32BE(answer.length);
+      answer.copy(framed, 4);
+      return response.parse(await response.decode(framed));
+    },
+  });
+  const error = await provider.authenticate().then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { said, error };
+}
+
+describe('a login with scram', () => {
+  it('sends a name with commas and equals signs as RFC 5802 writes them', async () => {
+    assert.match((await logIn([() => ''], 'a,b=c')).said[0] ?? '', /^n,,n=a=2Cb=3Dc,r=/);
+  });
+
+  const strange: readonly (readonly [string, readonly Answer[], RegExp])[] = [
+    ['what is no SCRAM', [() => 'garbage'], /it does not answer as SCRAM says/],
+    ['nothing', [() => ''], /it does not answer as SCRAM says/],
+    ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /it does not answer as SCRAM says/],
+    ["another one's nonce", [() => `r=other,${SALT},i=4096`], /Invalid server nonce/],
+    ['too few rounds', [(said) => `r=${nonceIn(said)}x,${SALT},i=1`], /less than the minimum/],
+    ['a day of work', [(said) => `r=${nonceIn(said)}x,${SALT},i=2000000000`], /asks for 2000000000 rounds of hashing/],
+    [
+      'a proof that it does not know the password either',
+      [(said) => `r=${nonceIn(said)}x,${SALT},i=4096`, () => 'v=AAAA'],
+      /Invalid server signature/,
+    ],
+  ];
+  for (const [what, answers, message] of strange)
+    it(`fails at a broker that answers with ${what}, without the password in what is said`, async () => {
+      const { error } = await logIn(answers);
+      assert.ok(error instanceof SecurityError);
+      assert.match(error.message, message);
+      assert.match(error.message, /^the login at the broker broker:9093 with scram-sha-256 failed: /);
+      assert.ok(!error.message.includes(PASSWORD));
+      assert.equal(error.retriable, false);
+    });
+});
