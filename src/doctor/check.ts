@@ -45,3 +45,6 @@ export function together(well: string, findings: readonly Finding[]): Finding {
     remedy: remedies.length === 0 ? undefined : remedies.join('; '),
   };
 }
+
+/** `1 partition`, `2 partitions`. */
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;

@@ -1,5 +1,5 @@
 /** The consumer group and the transactional ids, without joining the one or using the others. */
-import { type Check, type Finding, failed, ok, together, warning } from './check.ts';
+import { type Check, counted, type Finding, failed, ok, together, warning } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
 
 const SHOWN = 3;
@@ -38,7 +38,7 @@ export function groupChecks(
           findings.push(
             failed('the right to READ is missing', `grant READ on group ${id} to ${principal()} (docs/kafka-security.md)`),
           );
-        const who = members.length === 0 ? 'no replica runs now' : `${members.length} replicas`;
+        const who = members.length === 0 ? 'no replica runs now' : counted(members.length, 'replica');
         return together(`${state === 'Dead' ? 'not there yet' : state}, ${who}, may READ`, findings);
       },
     },

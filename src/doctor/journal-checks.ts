@@ -4,7 +4,7 @@ import { eachAtATime, InspectError, PARTITIONS_AT_A_TIME } from '../inspect/cont
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
 import { RefusedError } from '../pipeline/errors.ts';
 import { journalProblem, journalSpec } from '../pipeline/topics.ts';
-import { type Check, type Finding, failed, ok, skipped, together, warning } from './check.ts';
+import { type Check, counted, type Finding, failed, ok, skipped, together, warning } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
 import { replicaFindings } from './replicas.ts';
 import type { Topics } from './topics.ts';
@@ -38,7 +38,7 @@ export function journalChecks(
       if (found === undefined) return await missing(pipeline, kafka, topics);
       const brokers = await topics.brokers();
       const problem = journalProblem(pipeline.engine, found.description, brokers);
-      return together(`${found.description.partitions} shards, compacted, may READ and WRITE`, [
+      return together(`${counted(found.description.partitions, 'shard')}, compacted, may READ and WRITE`, [
         ...(problem === undefined ? [] : [failed(problem)]),
         ...topics.rights(journal, found, ['READ', 'WRITE']),
         ...replicaFindings(found, brokers, true),
@@ -66,7 +66,7 @@ export function journalChecks(
       }
       if (shards.every(({ state }) => state.meta === undefined)) return ok('empty: this pipeline has not run with it yet');
       const jobs = shards.reduce((sum, { state }) => sum + state.jobs.size, 0);
-      return ok(`this pipeline's own; ${jobs} live jobs in ${numbers.length} shards`);
+      return ok(`this pipeline's own; ${counted(jobs, 'live job')} in ${counted(numbers.length, 'shard')}`);
     },
   };
   const offsets: Check = {
@@ -86,7 +86,7 @@ async function missing({ engine }: PipelineParts, { probe }: Pick<KafkaParts, 'p
   try {
     const spec = journalSpec(engine, { brokers: await topics.brokers(), sourcePartitions: source.description.partitions });
     await probe.tryCreate(engine.journal.topic, spec);
-    return ok(`not there yet: the first start makes it, with ${spec.partitions} shards, and may`);
+    return ok(`not there yet: the first start makes it, with ${counted(spec.partitions, 'shard')}, and may`);
   } catch (error) {
     if (error instanceof RefusedError) return failed(error.message);
     throw error;
@@ -138,8 +138,8 @@ async function positions(
   }
   return together(
     committed.size > 0 && [...committed.values()].some(({ offset }) => offset !== null)
-      ? `${waiting} offsets are still to be read`
-      : `none committed yet: it starts from the ${engine.source.startFrom}, ${waiting} offsets`,
+      ? `${counted(waiting, 'offset')} still to be read`
+      : `none committed yet: it starts from the ${engine.source.startFrom}, ${counted(waiting, 'offset')}`,
     findings,
   );
 }

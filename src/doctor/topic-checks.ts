@@ -2,7 +2,7 @@
 import type { KafkaOperation } from '../core/ports/cluster-probe.ts';
 import type { TopicDescription } from '../core/ports/kafka.ts';
 import { outputProblem } from '../pipeline/topics.ts';
-import { type Check, type Finding, failed, together, warning } from './check.ts';
+import { type Check, counted, type Finding, failed, together, warning } from './check.ts';
 import type { PipelineParts } from './parts.ts';
 import { replicaFindings } from './replicas.ts';
 import type { Topic, Topics } from './topics.ts';
@@ -35,7 +35,10 @@ export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Ch
         ...(await more(found)),
       ];
       const { partitions, replicationFactor } = found.description;
-      return together(`${partitions} partitions, ${replicationFactor} replicas, may ${needed.join(' and ')}`, findings);
+      return together(
+        `${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}, may ${needed.join(' and ')}`,
+        findings,
+      );
     },
   });
   const largestSource = async () => (await topics.get(source.topic).catch(() => undefined))?.description;

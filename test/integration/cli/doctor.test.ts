@@ -1,0 +1,145 @@
+/** doctor against a real broker and a sandbox: all well beside a running connector, and what is wrong told by its line. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { assertSilent } from '../../support/canary.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { type Stack, startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { tool } from '../tools/tool.ts';
+
+interface Line {
+  readonly check: string;
+  readonly about: string;
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly found: string;
+  readonly remedy: string | null;
+}
+
+const SECRET = 'nobody-may-see-this';
+const kafka = await testKafka();
+const directory = temporaryDirectory();
+let stack: Stack;
+before(async () => {
+  stack = await startStack(kafka, directory, {
+    partitions: 2,
+    pipeline: { source: { types: ['post'] }, batch: { maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+  });
+});
+after(() => stack?.stop());
+
+/** The configuration with some of its text replaced. */
+function changed(...replacements: readonly (readonly [string, string])[]): string {
+  let text = readFileSync(stack.configFile, 'utf8');
+  for (const [from, to] of replacements) {
+    assert.ok(text.includes(from), from);
+    text = text.replaceAll(from, to);
+  }
+  const file = path.join(directory, `${uniqueName('changed')}.yaml`);
+  writeFileSync(file, text);
+  return file;
+}
+
+async function doctor(
+  file: string,
+  ...more: string[]
+): Promise<{ readonly code: number; readonly lines: ReadonlyMap<string, Line> }> {
+  const { code, out, err } = await tool('doctor', '--config', file, '--json', ...more);
+  assert.equal(err, '');
+  assertSilent(out, 'the output of doctor');
+  assert.ok(!out.includes(SECRET), out);
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+  return { code, lines: new Map(lines.map((line) => [line.check, line])) };
+}
+
+const statuses = (lines: ReadonlyMap<string, Line>, status: Line['status']) =>
+  [...lines.values()].filter((line) => line.status === status).map(({ check }) => check);
+
+test('before the first start all is well, and the journal is not made', async () => {
+  const event = (n: number) => ({ partition: n % 2, value: JSON.stringify({ type: 'post', content: `${SECRET} ${n}` }) });
+  await kafka.write(
+    stack.topics.source,
+    Array.from({ length: 20 }, (_, n) => event(n)),
+  );
+  const { code, lines } = await doctor(stack.configFile);
+  assert.deepEqual(
+    [...lines.values()].filter(({ status }) => status !== 'ok'),
+    [],
+  );
+  assert.equal(code, EXIT.ok);
+  assert.match(lines.get('journal.topic')?.found ?? '', /^not there yet: the first start makes it, with 2 shards/);
+  assert.equal(lines.get('source.sample')?.found, '20 of 20 would be reviewed');
+  assert.equal(lines.get('group.offsets')?.found, 'none committed yet: it starts from the earliest, 20 offsets');
+  const { topics } = await (await kafka.admin()).fetchTopicMetadata();
+  assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
+});
+
+test('beside a running connector all is well, a round trip comes back, and the connector does not notice', async () => {
+  const replica = await stack.startReplica();
+  const decided = async () => (await kafka.readAll(stack.topics.decisions)).length === 20;
+  await eventually('20 decisions', decided, { deadlineMs: 60_000 });
+  const admin = await kafka.admin();
+  const state = async () => ({
+    journal: await admin.fetchTopicOffsets(stack.topics.journal),
+    decisions: await admin.fetchTopicOffsets(stack.topics.decisions),
+    letters: await admin.fetchTopicOffsets(stack.topics.deadLetters),
+    offsets: await admin.fetchOffsets({ groupId: stack.group }),
+    members: (await admin.describeGroups([stack.group])).groups[0]?.members.map(({ memberId }) => memberId),
+  });
+  await eventually('all is committed', async () => {
+    const { offsets } = await state();
+    return offsets.flatMap(({ partitions }) => partitions).every(({ offset }) => offset === '10');
+  });
+  const [before, from] = [await state(), replica.lines.length];
+  const { code, lines } = await doctor(stack.configFile, '--round-trip');
+  assert.deepEqual(
+    [...lines.values()].filter(({ status }) => status !== 'ok'),
+    [],
+  );
+  assert.equal(code, EXIT.ok);
+  assert.match(lines.get('group.members')?.found ?? '', /^Stable, 1 replica/);
+  assert.match(lines.get('journal.content')?.found ?? '', /^this pipeline's own; 0 live jobs in 2 shards$/);
+  assert.match(lines.get('service.round-trip')?.found ?? '', /^batch [0-9a-f-]{36}: created, uploaded, reviewed, fetched/);
+  assert.equal(lines.get('transactions.open')?.status, 'ok');
+  assert.deepEqual(await state(), before);
+  assert.deepEqual(replica.lines.slice(from), []);
+});
+
+test('a wrong key, a topic that is missing and a journal that forgets are told each by its line, with the remedy', async () => {
+  const forgetful = await kafka.createTopic('journal', { partitions: 2 });
+  const file = changed(
+    ['canary-key-', 'wrong-key-'],
+    [stack.topics.decisions, 'no-such-topic'],
+    [stack.topics.journal, forgetful],
+  );
+  const { code, lines } = await doctor(file, '--round-trip');
+  assert.equal(code, EXIT.unwell);
+  assert.deepEqual(statuses(lines, 'failed'), ['service.batch', 'topic.output', 'journal.topic']);
+  assert.deepEqual(statuses(lines, 'skipped'), ['journal.content', 'group.offsets', 'service.round-trip']);
+  assert.match(lines.get('service.batch')?.found ?? '', /answered 401 .*check that the API key is the current one/);
+  assert.equal(lines.get('topic.output')?.remedy, 'create it, or correct its name in the configuration');
+  assert.match(lines.get('journal.topic')?.found ?? '', /cleanup\.policy is "delete", must be exactly "compact"/);
+  assert.match(lines.get('group.offsets')?.found ?? '', /^not tried, because .*journal.* failed$/);
+});
+
+test('a journal of another pipeline is told', async () => {
+  const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
+  assert.equal(code, EXIT.unwell);
+  assert.deepEqual(statuses(lines, 'failed'), ['journal.content']);
+  assert.match(lines.get('journal.content')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
+});
+
+test('nobody at the address of Kafka: one line says it, the service is looked at all the same', async () => {
+  const { code, out } = await tool('doctor', '--config', changed([kafka.brokers[0] ?? '', '127.0.0.1:1']));
+  assert.equal(code, EXIT.unwell);
+  assert.match(out, /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m);
+  assert.match(out, /^✓ service http\S+, asked for a batch that does not exist: answers 404/m);
+  assert.match(out, /^- reviews: source topic \S+: not tried, because kafka\.brokers .* failed$/m);
+  assert.match(out, /^16 checks: \d+ well, \d+ to look at, 1 wrong, 11 not tried\.$/m);
+});
