@@ -50,8 +50,8 @@ const STUCK_AFTER_MS = 60_000;
 const FETCH_PARTS = 8;
 /** Of the shutdown's time, kept for what comes after the transactions in hand: the last answers, and the process's own end. */
 const CLOSING_MS = 750;
-/** Of the same time, for the last traces at most: a collector that does not answer holds up no restart. */
-const TRACES_MS = 2_000;
+/** Of the same time, for the last traces at most, and no more than half of it: a collector that does not answer holds up no restart. */
+const TRACES_MS = 5_000;
 
 /**
  * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.

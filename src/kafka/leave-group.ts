@@ -21,7 +21,7 @@ export async function leaveGroup(connect: ConnectOptions, groupId: string, membe
     await coordinator.leaveGroup({ groupId, memberId });
   };
   const left = leave()
-    .catch((error: unknown) => logger.debug({ groupId, error: explain(error) }, 'could not leave the group'))
+    .catch((error: unknown) => logger.debug({ group: groupId, error: explain(error) }, 'could not leave the group'))
     .then(() => cluster.disconnect());
   await client.close(() => left, PATIENCE_MS);
 }

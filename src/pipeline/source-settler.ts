@@ -8,7 +8,6 @@ import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { step } from './batch-span.ts';
 import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
@@ -45,9 +44,7 @@ export class SourceSettler {
       signal.throwIfAborted();
       this.#shard.status(job).phase = 'settling';
       try {
-        return await step(this.#shard.spanOf(job.record.id), 'settle', { 'content_review.left': job.left.size }, () =>
-          this.#pass(job, status),
-        );
+        return await this.#pass(job, status);
       } finally {
         const still = this.#shard.jobs.get(job.record.id);
         if (still?.phase === 'settling') still.phase = 'reviewing';

@@ -1,0 +1,103 @@
+/** Traces, trace headers and debug lines of the real process, over a real broker, the sandbox and a collector that the test plays. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { assertSilent, CANARY } from '../../support/canary.ts';
+import { Collector } from '../../support/collector.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka.ts';
+import { createStack, startSandboxProcess } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+
+const PATIENCE_MS = 60_000;
+/** Far more than an orderly end takes, however busy the machine is. */
+const SHUTDOWN_MS = 20_000;
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const spanId = (n: number) => (n + 1).toString(16).padStart(16, '0');
+
+const kafka = await testKafka();
+const [first, second] = [temporaryDirectory(), temporaryDirectory()];
+const sandbox = await startSandboxProcess(first, {});
+after(() => sandbox.sandbox.stop(0));
+
+const setup = {
+  partitions: 1,
+  pipeline: { batch: { maxRows: 10, maxAge: '300ms' }, review: { poll: { initial: '100ms', max: '300ms' } } },
+  config: { log: { level: 'info' }, shutdown: { timeout: '20s' } },
+};
+const event = (n: number) => ({
+  key: `k${n}`,
+  value: JSON.stringify({ type: 'post', content: `${CANARY.content} ${n}` }),
+  headers: { traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' },
+});
+
+test('each decision carries the trace of its event, and the spans of batches arrive, the last of them as the process ends', async () => {
+  await using collector = await new Collector().start();
+  const stack = await createStack(kafka, first, sandbox, setup);
+  const replica = await stack.startReplica({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    // Nothing is sent before the end.
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+  });
+  after(() => replica.process.stop(0));
+  await replica.logged('running');
+  replica.process.kill('SIGUSR2');
+  const changed = await replica.logged('log level changed');
+  assert.deepEqual([changed.from, changed.to, changed.by], ['info', 'debug', 'SIGUSR2']);
+
+  const poison = { ...event(10), value: 'not JSON' };
+  const source = await kafka.write(stack.topics.source, [...Array.from({ length: 10 }, (_, n) => event(n)), poison]);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(source.length, PATIENCE_MS);
+  terminal.assertOnceEach(source);
+  for (const { of, record } of terminal.all) {
+    const n = Number(of.split(':')[1]);
+    assert.equal(String(record.headers.traceparent), `00-${TRACE}-${spanId(n)}-01`);
+    assert.equal(String(record.headers.tracestate), 'vendor=1');
+  }
+  const settled = await replica.logged('batch settled');
+  assert.deepEqual(collector.requests, []);
+  replica.process.kill('SIGTERM');
+  assert.equal((await replica.process.exited).code, 0);
+  for (const { body } of collector.requests) assertSilent(String(body), 'what the collector got');
+  const batch = collector.spans.find(({ spanId: id }) => id === settled.span_id);
+  assert.ok(batch !== undefined, 'the span that the log line names');
+  assert.equal(batch.name, `process ${stack.topics.source}`);
+  assert.equal(batch.traceId, settled.trace_id);
+  assert.equal(batch.attributes['content_review.batch'], settled.batch);
+  assert.equal(batch.attributes['content_review.outcome'], 'settled');
+  assert.deepEqual(
+    batch.links.map((link) => [link.traceId, link.spanId]),
+    Array.from({ length: 10 }, (_, n) => [TRACE, spanId(n)]),
+  );
+  const steps = collector.spans.filter(({ parentSpanId }) => parentSpanId === batch.spanId).map(({ name }) => name);
+  assert.deepEqual(steps.sort(), ['create', 'download', 'publish', 'upload']);
+});
+
+test('a collector that is not there costs a warning and a count: decisions go out, and the end is as quick', async () => {
+  const stack = await createStack(kafka, second, sandbox, setup);
+  const replica = await stack.startReplica({
+    // Nobody listens on port 1.
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '300',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  });
+  after(() => replica.process.stop(0));
+  await replica.logged('running');
+  const source = await kafka.write(stack.topics.source, [event(0)]);
+  const terminal = new TerminalRecords(kafka, stack);
+  await terminal.untilCount(source.length, PATIENCE_MS);
+  await replica.logged('traces do not arrive at the collector; the pipelines go on without');
+  const lost = async () => (await replica.metric('trace_spans_total', { outcome: 'failed' })) > 0;
+  await eventually('lost spans are counted', lost);
+  await kafka.write(stack.topics.source, [event(1)]);
+  await terminal.untilCount(source.length + 1, PATIENCE_MS);
+  const startedMs = performance.now();
+  replica.process.kill('SIGTERM');
+  assert.equal((await replica.process.exited).code, 0);
+  assert.ok(performance.now() - startedMs < SHUTDOWN_MS);
+  const warnings = replica.lines.filter((line) => line.includes('"level":"warn"'));
+  assert.equal(warnings.filter((line) => line.includes('traces do not arrive')).length, 1);
+  assert.equal(warnings.filter((line) => line.includes('not everything ended in time')).length, 0);
+});
