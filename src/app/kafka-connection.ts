@@ -1,6 +1,7 @@
 /** The way to the brokers, from the configuration: the same for the connector and for the tools. */
 import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
+import { memoryTopicOf } from '../inspect/replay-memory.ts';
 import { type ConnectOptions, type SaslOptions, Security, type TlsOptions } from '../kafka/index.ts';
 
 /** @param use the tools only read, and say so when a right is missing. */
@@ -16,6 +17,7 @@ export function kafkaConnection(
     clientId: use === 'tools' ? `${clientId}-tools` : clientId,
     requestTimeoutMs,
     uses: topicUses(config, use),
+    groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
     security: new Security(security, logger, (certificate, expiresAtMs) =>
       metrics?.set('kafka_tls_certificate_expiry_timestamp_seconds', { certificate }, expiresAtMs / 1_000),
     ),
@@ -70,6 +72,7 @@ function topicUses({ pipelines }: Pick<Config, 'pipelines'>, use: 'connector' | 
     add(journal.topic, 'READ', 'WRITE');
     add(output.topic, 'WRITE');
     add(deadLetters.topic, 'WRITE');
+    if (use === 'tools') add(memoryTopicOf(deadLetters.topic), 'READ');
   }
   return new Map([...uses].map(([topic, operations]) => [topic, [...operations].sort().join(' and ')]));
 }

@@ -102,7 +102,8 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
-    const all = await this.#ask(`read the offsets of group ${group}`, { ...this.#using(topic), group }, (admin) =>
+    const asked = { ...this.#using(topic), group, groupOperation: this.#connect.groupUse };
+    const all = await this.#ask(`read the offsets of group ${group}`, asked, (admin) =>
       admin.fetchOffsets({ groupId: group, topics: [topic] }),
     );
     const known = new Map(
@@ -132,7 +133,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   /** How the group stands, in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and how many members it has. */
   async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#ask(`describe group ${group}`, { group }, async (admin) => {
+    return this.#ask(`describe group ${group}`, { group, groupOperation: this.#connect.groupUse }, async (admin) => {
       const { groups } = await admin.describeGroups([group]);
       return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
     });

@@ -19,6 +19,8 @@ export interface ConnectOptions {
   readonly security?: Security;
   /** What is done with topics (READ, WRITE, READ and WRITE): for messages about rights that are missing. */
   readonly uses?: ReadonlyMap<string, string>;
+  /** The same for groups; READ by default. */
+  readonly groupUse?: string;
   /** Default 5,000 ms. */
   readonly connectionTimeoutMs?: number;
   /** Longest wait for an answer, 30,000 ms by default. */

@@ -6,6 +6,8 @@ export interface Asked {
   readonly operation?: string | undefined;
   readonly topic?: string | undefined;
   readonly group?: string | undefined;
+  /** What the group was asked for: READ, DESCRIBE. */
+  readonly groupOperation?: string | undefined;
   /** What the transactional ids begin with. */
   readonly transactionalIds?: string | undefined;
   /** `User:…`, as brokers know this client. */
@@ -19,12 +21,16 @@ export function missingRight(type: string, error: unknown, asked: Asked): string
   return `grant ${right} to ${asked.principal ?? "this client's principal"} (docs/kafka-security.md)`;
 }
 
-function rightFor(type: string, error: unknown, { operation, topic, group, transactionalIds }: Asked): string | undefined {
+function rightFor(
+  type: string,
+  error: unknown,
+  { operation, topic, group, groupOperation, transactionalIds }: Asked,
+): string | undefined {
   switch (type) {
     case 'TOPIC_AUTHORIZATION_FAILED':
       return `${operation ?? 'READ, or WRITE,'} on topic ${topicIn(error) ?? topic ?? 'of this request'}`;
     case 'GROUP_AUTHORIZATION_FAILED':
-      return `READ on group ${group ?? 'of this request'}`;
+      return `${groupOperation ?? 'READ'} on group ${group ?? 'of this request'}`;
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
       return `WRITE on transactional ids that begin with ${transactionalIds ?? "the journal topic's name"}`;
     case 'CLUSTER_AUTHORIZATION_FAILED':

@@ -21,6 +21,8 @@ describe('what a refusal of Kafka means', () => {
     );
     assert.match(said(protocol('TOPIC_AUTHORIZATION_FAILED', { topic: 'out' })), /grant WRITE on topic out to User:me/);
     assert.match(said(protocol('GROUP_AUTHORIZATION_FAILED')), /grant READ on group g to User:me/);
+    const tool = { ...asked, groupOperation: 'DESCRIBE' };
+    assert.match(explain(protocol('GROUP_AUTHORIZATION_FAILED'), tool), /grant DESCRIBE on group g to User:me/);
     assert.match(
       said(protocol('TRANSACTIONAL_ID_AUTHORIZATION_FAILED')),
       /grant WRITE on transactional ids that begin with journal- to/,
