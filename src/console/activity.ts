@@ -16,6 +16,7 @@ const MAX_OUTCOMES = 200;
 /** Counters whose labels say how records ended; the words that go before them. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   decisions_total: 'decision',
+  decision_results_total: 'result',
   dead_lettered_total: 'dead letter',
   events_skipped_total: 'skipped',
   jobs_failed_total: 'failed attempt',

@@ -32,8 +32,13 @@ export function attention(state) {
         text: 'Records that came in are not accounted for. Run content-review-connector audit.',
         sinceMs: null,
       });
-  for (const { name, reason } of state.conditions)
-    items.push({ level: 'bad', key: `condition ${name}`, title: `Not ready: ${name}`, text: reason, sinceMs: null });
+  // The service's refusal is a condition and a reason to wait: said once.
+  const refused = state.conditions.some(({ name }) => name === `${detail.name}/service`);
+  const refusedSinceMs = detail.waits.find(({ reason }) => reason === 'unauthorized')?.sinceMs ?? null;
+  for (const { name, reason } of state.conditions) {
+    const sinceMs = name === `${detail.name}/service` ? refusedSinceMs : null;
+    items.push({ level: 'bad', key: `condition ${name}`, title: `Not ready: ${name}`, text: capital(reason), sinceMs });
+  }
   for (const gate of detail.gates) {
     const known = REASONS[gate.reason];
     const failed = gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
@@ -49,7 +54,7 @@ export function attention(state) {
   }
   for (const { reason, sinceMs, waiting, who } of detail.waits) {
     const known = REASONS[reason];
-    if (known?.level === 'calm' || nowMs - sinceMs < LASTING_MS) continue;
+    if (known?.level === 'calm' || nowMs - sinceMs < LASTING_MS || (reason === 'unauthorized' && refused)) continue;
     if (detail.gates.length > 0 && (reason === 'type_failing' || reason === 'type_rejected')) continue;
     const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
     items.push({
@@ -72,16 +77,12 @@ export function calmWaits(state) {
 
 /** One sentence. @param {State} state @param {Item[]} items @returns {{ level: 'good' | 'warn' | 'bad', text: string }} */
 export function verdict(state, items) {
-  if (items.some(({ level }) => level === 'bad'))
-    return { level: 'bad', text: items.length === 1 ? 'Something is wrong' : `${items.length} things are wrong` };
-  if (items.length > 0)
-    return { level: 'warn', text: items.length === 1 ? 'One thing holds it up' : `${items.length} things hold it up` };
+  const things = items.length === 1 ? 'One thing needs attention' : `${items.length} things need attention`;
+  if (items.length > 0) return { level: items.some(({ level }) => level === 'bad') ? 'bad' : 'warn', text: things };
   if (!state.ready) return { level: 'warn', text: 'Starting' };
-  return {
-    level: 'good',
-    text:
-      state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0)
-        ? 'All is well'
-        : 'All is well, and nothing is waiting',
-  };
+  const busy = state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
+  return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
 }
+
+/** @param {string} text */
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);

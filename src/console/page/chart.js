@@ -45,7 +45,7 @@ export class Chart {
 
   /**
    * @param {HTMLElement} figure
-   * @param {{ title: string, labels: string[], format: (n: number | null | undefined) => string, ticks?: (max: number) => number[] }} options
+   * @param {{ title: string, labels: string[], format: (n: number | null | undefined) => string, axis?: (n: number) => string, ticks?: (max: number) => number[] }} options
    */
   constructor(figure, options) {
     this.options = options;
@@ -95,7 +95,7 @@ export class Chart {
     const parts = [];
     for (const mark of marks) {
       parts.push(node('line', { class: 'grid', x1: PAD.left, x2: width - PAD.right, y1: y(mark), y2: y(mark) }));
-      parts.push(node('text', { x: PAD.left - 8, y: y(mark) + 4, 'text-anchor': 'end' }, format(mark)));
+      parts.push(node('text', { x: PAD.left - 8, y: y(mark) + 4, 'text-anchor': 'end' }, (this.options.axis ?? format)(mark)));
     }
     for (const [text, atMs, anchor] of /** @type {const} */ ([
       ['−10 min', fromMs, 'start'],

@@ -77,7 +77,7 @@ export function two(td, text, small = '', tone = '') {
   if (main === null || note === null) {
     main = /** @type {HTMLSpanElement} */ (make('span'));
     note = make('small');
-    td.replaceChildren(main, note);
+    td.replaceChildren(main, ' ', note);
   }
   say(main, text);
   attr(main, 'class', tone);

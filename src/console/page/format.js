@@ -2,11 +2,17 @@
 
 const NONE = '–';
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 const fine = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 
 /** @param {number | null | undefined} n */
 export function count(n) {
   return n === null || n === undefined ? NONE : whole.format(n);
+}
+
+/** Short, for axes: `150k`. @param {number | null | undefined} n */
+export function compact(n) {
+  return n === null || n === undefined ? NONE : short.format(n).replace('K', 'k');
 }
 
 /** @param {number} n @param {string} one @param {string} [many] */
@@ -23,7 +29,7 @@ export function rate(n) {
 /** Two units at most: `4 min 12 s`. @param {number | null | undefined} seconds */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return NONE;
-  if (seconds < 0) return '0 s';
+  if (seconds <= 0) return '0 s';
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
   const s = Math.round(seconds);

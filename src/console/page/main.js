@@ -3,7 +3,7 @@ import { attention, verdict } from './attention.js';
 import { Chart, secondTicks } from './chart.js';
 import { attr, el, say } from './dom.js';
 import { startExplain } from './explain.js';
-import { age, clock, count, duration, rate } from './format.js';
+import { age, clock, compact, count, duration, rate } from './format.js';
 import { History } from './history.js';
 import {
   showAbout,
@@ -37,14 +37,19 @@ let timer;
 let asking;
 
 const charts = {
-  throughput: new Chart(el('c-throughput'), { title: 'Records per second', labels: ['taken in', 'decided'], format: rate }),
+  throughput: new Chart(el('c-throughput'), {
+    title: 'Records per second',
+    labels: ['taken in', 'decided'],
+    format: rate,
+    axis: compact,
+  }),
   latency: new Chart(el('c-latency'), {
     title: 'Event to decision',
     labels: ['p50', 'p95'],
     format: duration,
     ticks: secondTicks,
   }),
-  flight: new Chart(el('c-flight'), { title: 'Records', labels: ['in flight', 'lag'], format: count }),
+  flight: new Chart(el('c-flight'), { title: 'Records not decided', labels: ['in flight', 'lag'], format: count, axis: compact }),
 };
 const explain = startExplain(() => (last !== undefined && last.pipelines.length > 1 ? last.detail.name : null));
 
@@ -144,5 +149,4 @@ addEventListener('hashchange', () => void poll());
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) void poll();
 });
-/** @type {HTMLDetailsElement} */ (el('d-shards')).open = matchMedia('(min-width: 701px)').matches;
 void poll();

@@ -11,6 +11,13 @@ import { waitsFor } from './reasons.js';
 
 const PHASES = { uploading: 'uploading', reviewing: 'in review', settling: 'settling', retrying: 'to be retried' };
 
+/** More than these are shown when asked for. */
+const FIRST_BATCHES = 12;
+let allBatches = false;
+/** As many are no long list. */
+const OPEN_SHARDS = 12;
+let shardsSeen = false;
+
 /** @param {State} state */
 export function showAbout({ version, nowMs, startedMs, detail, memory }) {
   const parts = [
@@ -47,7 +54,7 @@ export function showAttention(items, nowMs) {
     list,
     items,
     ({ key }) => key,
-    () => make('li', {}, make('b'), make('span', { class: 'since' }), make('span')),
+    () => make('li', {}, make('b'), ' ', make('span', { class: 'since' }), make('span')),
     (li, { level, title, text, sinceMs }) => {
       attr(li, 'class', level);
       say(/** @type {Element} */ (li.children[0]), title);
@@ -67,10 +74,7 @@ export function showFigures(state) {
   say(el('n-oldest'), oldestEventMs === null ? 'every record taken in is decided' : `of ${clock(oldestEventMs, nowMs)}`);
   say(el('f-balance'), count(balance));
   attr(el('f-balance'), 'class', balance !== null && balance !== 0 ? 'bad' : '');
-  say(
-    el('n-balance'),
-    balance === null ? 'not known yet' : balance === 0 ? 'every record is accounted for' : 'records are not accounted for',
-  );
+  say(el('n-balance'), balance === null ? 'not known yet' : balance === 0 ? 'all accounted for' : 'not accounted for');
   say(el('f-latency'), duration(p95));
   say(el('n-latency'), p95 === null ? 'no decision in 10 min' : `p50 ${duration(p50)}, over 10 min`);
   say(el('f-lag'), count(lag));
@@ -82,10 +86,24 @@ export function showFigures(state) {
 /** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
 export function showBatches(state, explain) {
   const { detail, nowMs } = state;
-  const { jobs, jobCount, phases } = detail;
+  const { jobCount, phases } = detail;
+  const jobs = allBatches ? detail.jobs : detail.jobs.slice(0, FIRST_BATCHES);
+  const rest = detail.jobs.length - FIRST_BATCHES;
+  const more = el('more-batches');
+  more.hidden = rest <= 0;
+  say(more, allBatches ? 'Show fewer' : `Show ${count(rest)} more`);
+  attr(more, 'aria-expanded', String(allBatches));
+  more.onclick = () => {
+    allBatches = !allBatches;
+    showBatches(state, explain);
+  };
   say(
     el('k-batches'),
-    jobCount === 0 ? '' : jobs.length < jobCount ? `the ${jobs.length} oldest of ${count(jobCount)}` : count(jobCount),
+    jobCount === 0
+      ? ''
+      : detail.jobs.length < jobCount
+        ? `the ${detail.jobs.length} oldest of ${count(jobCount)}`
+        : count(jobCount),
   );
   const parts = /** @type {(keyof typeof PHASES)[]} */ (Object.keys(PHASES))
     .filter((phase) => phases[phase] > 0)
@@ -124,15 +142,12 @@ export function showBatches(state, explain) {
     (tr, job) => {
       const waits = waitsFor(job.waitsFor);
       const held = job.waitsFor !== null && job.waitsFor !== 'review';
-      const next = job.nextAskMs !== null && job.nextAskMs > nowMs ? `, asked again in ${age(job.nextAskMs - nowMs)}` : '';
-      const heard =
-        job.remoteState === null
-          ? ''
-          : `“${job.remoteState}”${job.askedMs === null ? '' : ` ${ago(nowMs - job.askedMs)}`}${next}`;
+      const heard = job.remoteState === null || job.askedMs === null ? '' : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
       say(cell(tr, 0), job.remoteId);
       say(cell(tr, 1), job.type);
       two(cell(tr, 2), PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : '');
-      two(cell(tr, 3), waits === '' ? 'nothing' : waits, heard, held ? 'warn' : '');
+      attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
+      two(cell(tr, 3), waits === '' ? '–' : waits, heard, held ? 'warn' : '');
       two(
         cell(tr, 4),
         age(nowMs - job.createdMs),
@@ -170,9 +185,6 @@ export function showProblems({ problems, nowMs }) {
   el('e-problems').hidden = problems.length > 0;
   const list = el('problems');
   list.hidden = problems.length === 0;
-  // A list that scrolls must be reached without a pointer.
-  if (list.scrollHeight > list.clientHeight) attr(list, 'tabindex', '0');
-  else list.removeAttribute('tabindex');
   each(
     list,
     problems,
@@ -205,10 +217,14 @@ export function showProblems({ problems, nowMs }) {
       say(/** @type {Element} */ (li.querySelector('.detail')), detail);
     },
   );
+  // A list that scrolls must be reached without a pointer.
+  if (list.scrollHeight > list.clientHeight) attr(list, 'tabindex', '0');
+  else list.removeAttribute('tabindex');
 }
 
 /** @param {State} state */
-export function showShards({ detail, nowMs, pipelines }) {
+export function showShards(state) {
+  const { detail, nowMs, pipelines } = state;
   const { shards, shardCount, assigned, group } = detail;
   say(el('k-shards'), shardCount === null ? '' : `${count(assigned)} of ${count(shardCount)} here`);
   const others = (shardCount ?? 0) - assigned;
@@ -217,7 +233,7 @@ export function showShards({ detail, nowMs, pipelines }) {
     el('p-shards'),
     `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members, or to nobody yet: content-review-connector journal -c connector.yaml${pipeline} tells their owners.` : ''}`,
   );
-  const states = new Map(shards.map(({ shard, state }) => [shard, state]));
+  const states = new Map(shards.map((one) => [one.shard, one.state]));
   const all = Array.from({ length: Math.min(shardCount ?? 0, 1024) }, (_, shard) => shard);
   each(
     el('map'),
@@ -226,10 +242,16 @@ export function showShards({ detail, nowMs, pipelines }) {
     () => make('i'),
     (mark, shard) => attr(mark, 'class', states.get(shard) ?? 'elsewhere'),
   );
-  el('d-shards').hidden = shards.length === 0;
+  const details = /** @type {HTMLDetailsElement} */ (el('d-shards'));
+  details.hidden = shards.length === 0;
+  if (!shardsSeen && shards.length > 0) {
+    shardsSeen = true;
+    details.open = shards.length <= OPEN_SHARDS && matchMedia('(min-width: 701px)').matches;
+  }
+  details.ontoggle = () => showShards(state);
   each(
     body('t-shards'),
-    shards,
+    details.open ? shards : [],
     ({ shard }) => String(shard),
     () =>
       row([

@@ -1,0 +1,224 @@
+/** The console in a real browser: what people see, hear and can reach. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startBrowser } from '../../support/console/browser.ts';
+import { busyScene, hugeScene, type Scene, serve, troubleScene } from '../../support/console/scenes.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 360, height: 740 };
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+
+describe('the console', { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let closing: (() => Promise<void>)[] = [];
+  before(async () => {
+    browser = await startBrowser();
+  });
+  after(() => browser.close());
+  afterEach(async () => {
+    for (const close of closing.reverse()) await close();
+    closing = [];
+  });
+
+  /** A page that shows this; `problems` is what the browser complained of. */
+  async function open(shown: Scene, options: BrowserContextOptions = {}, path = '/') {
+    const served = await serve(shown);
+    closing.push(served.close);
+    const context = await browser.newContext({ viewport: DESKTOP, ...options });
+    closing.push(() => context.close());
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    const asked = new Set<string>();
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => asked.add(request.url()));
+    await page.goto(served.server.url + path);
+    await page.locator('#about', { hasText: 'version' }).waitFor();
+    return { page, complaints, asked, ...served };
+  }
+
+  const text = async (page: Page, selector: string) => (await page.locator(selector).innerText()).replaceAll(/\s+/g, ' ').trim();
+  const violations = async (page: Page) => {
+    await page.evaluate(AXE);
+    const found = await page.evaluate(
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))",
+    );
+    return found as string[];
+  };
+
+  it('says first whether all is well, how old the oldest record is, and that the balance holds', async () => {
+    const { page, complaints, asked, server } = await open(busyScene());
+    assert.equal(await text(page, '#verdict'), 'All is well');
+    assert.equal(await text(page, '#f-oldest'), '41 s');
+    assert.equal(await text(page, '#f-balance'), '0');
+    assert.match(await text(page, '#f-latency'), /^\d\d s$/);
+    assert.equal(await page.locator('#t-batches tbody tr').count(), 12);
+    assert.match(
+      await text(page, '#t-batches tbody tr:nth-child(2)'),
+      /^batch_\w+ image-caption in review the review “processing” .*863 1 1 explain$/,
+    );
+    await page.locator('#more-batches').click();
+    assert.equal(await page.locator('#t-batches tbody tr').count(), 15);
+    assert.match(await text(page, '#t-outcomes'), /decision SUCCESS [\d,]+ [\d,]+/);
+    assert.match(await text(page, '#problems'), /comments: could not ask for the state of a batch/);
+    assert.equal(await text(page, '#k-shards'), '4 of 8 here');
+    for (const chart of ['#c-throughput', '#c-latency', '#c-flight']) {
+      const d = await page.locator(`${chart} path.line.first`).getAttribute('d');
+      assert.ok((d ?? '').split('L').length > 100, chart);
+    }
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      [...asked].filter((url) => !url.startsWith(`${server.url}/`)),
+      [],
+      'nothing from elsewhere',
+    );
+  });
+
+  it('moves: an answer brings new numbers without losing the focus', async () => {
+    const shown = busyScene(Date.now(), Date.now);
+    const { page } = await open(shown);
+    await page.locator('#t-batches tbody tr:nth-child(3) button').focus();
+    const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
+    const line = () => page.locator('#c-flight path.line.first').getAttribute('d');
+    const [before, at] = [await line(), await focused()];
+    shown.activity.set('items_in_flight', { pipeline: 'comments' }, 77_123);
+    await page.locator('#f-flight', { hasText: '77,123' }).waitFor();
+    assert.ok((await line()) !== before);
+    assert.match(String(at), /^Explain record 2:/);
+    assert.equal(await focused(), at);
+  });
+
+  it('says what needs attention, in words, and aloud once', async () => {
+    const shown = troubleScene();
+    const { page } = await open(shown);
+    assert.equal(await text(page, '#verdict'), '2 things need attention');
+    assert.match(
+      await text(page, '#attention'),
+      /Not ready: comments\/service for 5 min .*refuses the API key .* Type profile is held back .*7 batches failed in a row/,
+    );
+    assert.equal(
+      await page.locator('#announce').textContent(),
+      '2 things need attention: Not ready: comments/service. Type profile is held back',
+    );
+    assert.match(await text(page, '#t-batches tbody tr:nth-child(1)'), /the API key “processing” 5 min/);
+    shown.activity.set('balance_items', { pipeline: 'comments' }, 3);
+    await page.locator('#attention', { hasText: 'comments is out of balance by 3' }).waitFor();
+    assert.match((await page.locator('#announce').textContent()) ?? '', /^3 things/);
+  });
+
+  it('says since when the connector does not answer, keeps what was known, and recovers', async () => {
+    const shown = busyScene();
+    const { page, close, server } = await open(shown);
+    await close();
+    await page.locator('#verdict', { hasText: /No answer since \d\d:\d\d:\d\d/ }).waitFor();
+    assert.equal(await page.locator('#t-batches tbody tr').count(), 12);
+    assert.match((await page.locator('#announce').textContent()) ?? '', /^No answer from the connector/);
+    closing.push((await serve(shown, server.port)).close);
+    await page.locator('#verdict', { hasText: 'All is well' }).waitFor();
+  });
+
+  it('shows the pipeline that the address names, and changes by the keyboard', async () => {
+    const { page } = await open(busyScene(), {}, '/#pipeline=profile-import');
+    assert.equal(await text(page, '#pipelines [aria-current]'), 'profile-import');
+    assert.equal(await page.locator('#t-batches').isVisible(), false);
+    await page.locator('#pipelines a').first().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the way past the head of the page');
+    await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
+  });
+
+  it('composes the command that explains a record', async () => {
+    const { page } = await open(busyScene());
+    await page.locator('#t-batches tbody tr:nth-child(2) button').press('Enter');
+    assert.equal(
+      await text(page, '#x-command'),
+      'content-review-connector explain 1:82104 --config connector.yaml --pipeline comments',
+    );
+    assert.equal(await page.evaluate('document.activeElement.id'), 'x-copy');
+    await page.locator('#x-offset').fill('7; rm');
+    assert.equal(await page.locator('#x-copy').isDisabled(), true);
+    await page.locator('#x-offset').fill('7');
+    await page.locator('#x-config').fill("it's here.yaml");
+    assert.match(await text(page, '#x-command'), /explain 1:7 --config 'it'\\''s here\.yaml' --pipeline/);
+  });
+
+  it('writes what came from outside as text', async () => {
+    const shown = troubleScene();
+    const held = shown.pipelines[0];
+    assert.ok(held !== undefined);
+    const { view } = held;
+    held.view = {
+      ...view,
+      jobs: view.jobs.map((job) => ({ ...job, type: HOSTILE, remoteId: HOSTILE + job.remoteId, remoteState: HOSTILE })),
+      gates: view.gates.map((gate) => ({ ...gate, type: HOSTILE })),
+    };
+    shown.problems.add('error', { pipeline: 'comments', error: HOSTILE }, HOSTILE);
+    const { page, complaints } = await open(shown);
+    assert.ok((await text(page, '#t-batches tbody tr:nth-child(1)')).includes(HOSTILE));
+    assert.equal(await page.locator('main img, main script').count(), 0);
+    assert.match(await page.title(), /Content Review Connector$/);
+    assert.deepEqual(complaints, []);
+  });
+
+  for (const [colorScheme, viewport] of [
+    ['light', DESKTOP],
+    ['dark', PHONE],
+  ] as const)
+    it(`has nothing that axe finds, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
+      const { page } = await open(troubleScene(), { viewport, colorScheme });
+      assert.deepEqual(await violations(page), []);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, 'scrolls sideways');
+    });
+
+  it('lets 200 shards with 5,000 batches be looked at on a phone', async () => {
+    const { page } = await open(hugeScene(), { viewport: PHONE });
+    assert.equal(await text(page, '#k-batches'), 'the 50 oldest of 5,000');
+    assert.equal(await text(page, '#k-shards'), '200 of 600 here');
+    assert.equal(await page.locator('#t-shards tbody tr').count(), 0, 'a long list is opened by those who want it');
+    await page.locator('#d-shards summary').click();
+    await page.locator('#t-shards tbody tr').nth(199).waitFor();
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+  });
+
+  it('reaches everything by the keyboard, and shows where it is', async () => {
+    const { page } = await open(busyScene());
+    const reached = new Set<string>();
+    for (let n = 0; n < 60; n++) {
+      await page.keyboard.press('Tab');
+      const at = (await page.evaluate(
+        '(() => { const a = document.activeElement; return { what: a.id || a.textContent.trim().slice(0, 20), outline: getComputedStyle(a).outlineStyle }; })()',
+      )) as { what: string; outline: string };
+      if (at.what.startsWith('Skip') && n > 0) break;
+      assert.equal(at.outline, 'solid', `${at.what} does not show that it has the focus`);
+      reached.add(at.what);
+    }
+    for (const what of [
+      'comments',
+      'profile-import',
+      'As a table, by the m',
+      'explain',
+      'more-batches',
+      'x-partition',
+      'x-offset',
+      'x-config',
+      'x-copy',
+      'metrics',
+      'readyz',
+    ])
+      assert.ok(reached.has(what), `${what} is not reached`);
+  });
+
+  it('does not move for those who want no motion', async () => {
+    const { page, close } = await open(busyScene(), { reducedMotion: 'reduce' });
+    await close();
+    await page.locator('#verdict', { hasText: 'No answer' }).waitFor();
+    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('.dot')).animationName"), 'none');
+  });
+});

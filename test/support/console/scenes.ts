@@ -1,0 +1,308 @@
+/** States of a connector to look at: what the console is told, without a connector. */
+import { Activity, STEP_MS } from '../../../src/console/activity.ts';
+import { Console } from '../../../src/console/console.ts';
+import { RecentProblems } from '../../../src/console/recent-problems.ts';
+import type { Sources } from '../../../src/console/state.ts';
+import type { JobPhase, JobView, PipelineView, ShardView, ViewLimits, WaitView } from '../../../src/core/ports/pipeline-view.ts';
+import { Health } from '../../../src/telemetry/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { SeededRandom } from '../memory/clock.ts';
+import { RecordingMetrics } from '../memory/recording-telemetry.ts';
+
+export interface Scene {
+  readonly sources: Sources;
+  readonly health: Health;
+  readonly activity: Activity;
+  readonly problems: RecentProblems;
+  readonly pipelines: { view: PipelineView }[];
+}
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+/** Its time stands still, unless a clock is given. */
+export function scene(views: readonly PipelineView[], nowMs: number, now: () => number = () => nowMs): Scene {
+  const pipelines = views.map((view) => ({ view }));
+  const health = new Health({ stuckAfterMs: MINUTE });
+  const activity = new Activity(
+    new RecordingMetrics(),
+    views.map(({ name }) => name),
+  );
+  const problems = new RecentProblems(now);
+  const sources: Sources = {
+    version: '1.4.0',
+    startedMs: nowMs - 3 * 86_400_000 - 7_200_000,
+    now,
+    health,
+    memory: { usedBytes: 23 * 2 ** 20, totalBytes: 64 * 2 ** 20 },
+    pipelines: pipelines.map((held) => ({ view: (limits: ViewLimits) => bounded(held.view, limits) })),
+    activity,
+    problems,
+  };
+  for (const { name } of views) health.ready(`${name}/group`);
+  return { sources, health, activity, problems, pipelines };
+}
+
+/** As the engine bounds what it shows. */
+function bounded(view: PipelineView, limits: ViewLimits): PipelineView {
+  return { ...view, jobs: view.jobs.slice(0, limits.jobs), shards: view.shards.slice(0, limits.shards) };
+}
+
+export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView {
+  const name = changes.name ?? 'comments';
+  const jobs = changes.jobs ?? [];
+  const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
+  for (const { phase } of jobs) phases[phase]++;
+  return {
+    name,
+    kind: 'review',
+    group: `${name}-review`,
+    topics: { source: name, output: `${name}.decisions`, deadLetters: `${name}.dead-letters`, journal: `${name}.journal` },
+    instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
+    absent: null,
+    shardCount: 8,
+    assigned: changes.shards?.length ?? 0,
+    shards: [],
+    jobCount: jobs.length,
+    phases,
+    jobs,
+    waits: [],
+    gates: [],
+    ...changes,
+  };
+}
+
+export function jobView(nowMs: number, at: number, changes: Partial<JobView> = {}): JobView {
+  const createdMs = nowMs - 4 * MINUTE + at * 11 * SECOND;
+  const rows = 1_000 - ((at * 137) % 420);
+  return {
+    remoteId: `batch_${(0x9c3f1a27 ^ (at * 2_654_435_761)).toString(16).replace('-', '').padStart(8, '0').slice(-8)}`,
+    type: ['comment', 'image-caption', 'profile', 'message'][at % 4] as string,
+    shard: at % 8,
+    phase: 'reviewing',
+    attempt: 1,
+    createdMs,
+    oldestEventMs: createdMs - 9 * SECOND,
+    rows,
+    left: rows,
+    first: { partition: at % 8, offset: 81_204 + at * 900 },
+    remoteState: 'processing',
+    askedMs: nowMs - ((at * 700) % 4_000),
+    nextAskMs: nowMs + 1_000 + ((at * 900) % 5_000),
+    waitsFor: 'review',
+    ...changes,
+  };
+}
+
+export function shardView(nowMs: number, shard: number, changes: Partial<ShardView> = {}): ShardView {
+  const watermark = 81_204 + shard * 5_113;
+  return {
+    shard,
+    state: 'owner',
+    ownedSinceMs: nowMs - 3 * 86_400_000 + shard * 600,
+    failures: 0,
+    jobs: 2,
+    inFlight: 1_740 + shard * 31,
+    buffered: 212,
+    lag: shard * 17,
+    partitions: 1,
+    positions: [{ partition: shard, watermark, position: watermark + 1_952, end: watermark + 1_952 + shard * 17 }],
+    ...changes,
+  };
+}
+
+/** The last ten minutes of a pipeline. `slow`: from when on decisions stop coming, minutes ago. */
+export function past(
+  { activity }: Scene,
+  name: string,
+  nowMs: number,
+  shape: { readonly slow?: number; readonly perSecond?: number } = {},
+): void {
+  const random = new SeededRandom(7, name);
+  const perStep = ((shape.perSecond ?? 900) * STEP_MS) / SECOND;
+  const pipeline = activity.of(name);
+  let inFlight = perStep * 18;
+  for (let atMs = nowMs - 11 * MINUTE; atMs <= nowMs; atMs += STEP_MS) {
+    const wave = 1 + 0.22 * Math.sin(atMs / 95_000) + 0.06 * random.next();
+    const stuck = shape.slow !== undefined && atMs > nowMs - shape.slow * MINUTE;
+    const consumed = Math.round(perStep * wave * (stuck && inFlight > perStep * 60 ? 0.05 : 1));
+    const decided = stuck ? 0 : Math.round(perStep * (0.82 + 0.42 * random.next()));
+    inFlight = Math.max(perStep * 9, inFlight + consumed - decided);
+    activity.count('events_consumed_total', { pipeline: name }, consumed);
+    if (decided > 0) {
+      activity.count('decisions_total', { pipeline: name, status: 'SUCCESS' }, Math.round(decided * 0.994));
+      activity.count('decisions_total', { pipeline: name, status: 'ERROR' }, Math.round(decided * 0.006));
+      for (let n = 0; n < 3; n++)
+        activity.observe('event_to_decision_seconds', { pipeline: name }, 14 + 11 * wave + 26 * random.next() ** 4);
+    }
+    activity.set('items_in_flight', { pipeline: name }, Math.round(inFlight));
+    activity.set('consumer_lag', { pipeline: name }, Math.round(stuck ? perStep * 40 * random.next() : 90 * random.next()));
+    pipeline.sample(atMs);
+  }
+  activity.count('dead_lettered_total', { pipeline: name, reason: 'not_json' }, 12);
+  activity.set('items_buffered', { pipeline: name }, Math.round(perStep * 0.8));
+  activity.set('balance_items', { pipeline: name }, 0);
+  activity.set(
+    'oldest_unsettled_timestamp_seconds',
+    { pipeline: name },
+    (nowMs - (shape.slow === undefined ? 41 : shape.slow * 60 + 33) * SECOND) / SECOND,
+  );
+}
+
+/** Nothing has come yet. */
+export function emptyScene(nowMs = Date.now()): Scene {
+  const made = scene(
+    [
+      pipelineView({
+        shards: [0, 1, 2, 3].map((shard) => shardView(nowMs, shard, { jobs: 0, inFlight: 0, buffered: 0, lag: 0 })),
+        shardCount: 4,
+      }),
+    ],
+    nowMs,
+  );
+  made.activity.set('balance_items', { pipeline: 'comments' }, 0);
+  for (let atMs = nowMs - MINUTE; atMs < nowMs; atMs += STEP_MS) made.activity.sample(atMs);
+  return made;
+}
+
+/** A good day of two pipelines. */
+export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
+  const jobs = Array.from({ length: 14 }, (_, at) => jobView(nowMs, at));
+  const settling = jobView(nowMs, 0, {
+    phase: 'settling',
+    left: 412,
+    rows: 1_000,
+    remoteState: 'completed',
+    nextAskMs: null,
+    waitsFor: null,
+  });
+  const uploading = jobView(nowMs, 15, {
+    phase: 'uploading',
+    createdMs: nowMs - 2_000,
+    remoteState: null,
+    askedMs: null,
+    nextAskMs: null,
+    waitsFor: null,
+  });
+  const shards = [0, 1, 2, 3].map((shard) => shardView(nowMs, shard));
+  const made = scene(
+    [
+      pipelineView({ shards, jobs: [settling, ...jobs.slice(1), uploading] }),
+      pipelineView({ name: 'profile-import', kind: 'import', shards: shards.slice(0, 2), shardCount: 4 }),
+    ],
+    nowMs,
+    now,
+  );
+  past(made, 'comments', nowMs);
+  past(made, 'profile-import', nowMs, { perSecond: 12 });
+  made.problems.add(
+    'warn',
+    { pipeline: 'comments', error: { message: 'the service answered 503' }, batch: 'batch_77ab01fe' },
+    'could not ask for the state of a batch; trying again',
+  );
+  return made;
+}
+
+/** The service refuses the key and a type, one shard is lost, retries pile up. */
+export function troubleScene(nowMs = Date.now()): Scene {
+  const jobs = Array.from({ length: 12 }, (_, at) =>
+    jobView(nowMs, at, {
+      createdMs: nowMs - 34 * MINUTE + at * 100 * SECOND,
+      oldestEventMs: nowMs - 37 * MINUTE + at * 100 * SECOND,
+      waitsFor: 'unauthorized',
+      askedMs: nowMs - 5 * MINUTE,
+      ...(at % 4 === 2
+        ? { phase: 'retrying', attempt: 2 + (at % 3), waitsFor: 'type_failing', remoteState: 'failed', nextAskMs: null }
+        : {}),
+    }),
+  );
+  const waits: WaitView[] = [
+    {
+      reason: 'unauthorized',
+      sinceMs: nowMs - 312 * SECOND,
+      waiting: 11,
+      who: ['shard 0', 'shard 1', 'shard 2', 'type comment', 'type message'],
+    },
+    { reason: 'memory', sinceMs: nowMs - 120 * SECOND, waiting: 3, who: ['shard 0', 'shard 1', 'shard 2'] },
+    { reason: 'type_failing', sinceMs: nowMs - 90 * SECOND, waiting: 1, who: ['type profile'] },
+  ];
+  const shards = [0, 1, 2].map((shard) => shardView(nowMs, shard, { lag: 61_222 + shard }));
+  const lost = shardView(nowMs, 3, {
+    state: 'lost',
+    failures: 4,
+    ownedSinceMs: null,
+    positions: [],
+    jobs: 0,
+    inFlight: 0,
+    lag: 0,
+    buffered: 0,
+    partitions: 0,
+  });
+  const view = pipelineView({
+    shards: [...shards, lost],
+    jobs,
+    waits,
+    gates: [{ type: 'profile', reason: 'type_failing', failures: 7, nextTryMs: nowMs + 21 * SECOND }],
+  });
+  const made = scene([view], nowMs);
+  past(made, 'comments', nowMs, { slow: 5 });
+  made.activity.set('consumer_lag', { pipeline: 'comments' }, 183_667);
+  made.health.notReady(
+    'comments/service',
+    'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself',
+  );
+  const add = (times: number, ...line: Parameters<RecentProblems['add']>) => {
+    for (let n = 0; n < times; n++) made.problems.add(...line);
+  };
+  add(
+    1,
+    'warn',
+    { reason: 'TransactionError: another owner took the transactional id', shard: 3, pipeline: 'comments' },
+    'not in the group for now',
+  );
+  add(
+    4,
+    'warn',
+    { pipeline: 'comments', shard: 3, error: 'TransactionError: the transaction was fenced', failures: 4 },
+    'lost the shard; claiming it again',
+  );
+  add(
+    7,
+    'error',
+    { pipeline: 'comments', type: 'profile', failures: 7, pauseMs: 30_000 },
+    'batches of this content type keep failing; its records wait',
+  );
+  add(
+    146,
+    'warn',
+    { pipeline: 'comments', batch: 'batch_9c3f1a27', error: 'the service answered 401 to get_batch' },
+    'could not ask for the state of a batch; trying again',
+  );
+  return made;
+}
+
+/** Far more than a page can show: 200 shards, thousands of batches. */
+export function hugeScene(nowMs = Date.now()): Scene {
+  const shards = Array.from({ length: 200 }, (_, shard) =>
+    shardView(nowMs, shard, { inFlight: 25_000, jobs: 25, state: shard % 61 === 60 ? 'claiming' : 'owner' }),
+  );
+  const jobs = Array.from({ length: 5_000 }, (_, at) => jobView(nowMs, at, { shard: at % 200, type: `type-${at % 40}` }));
+  const made = scene([pipelineView({ shards, jobs, shardCount: 600 })], nowMs);
+  past(made, 'comments', nowMs, { perSecond: 40_000 });
+  return made;
+}
+
+export async function serve({ sources }: Scene, port = 0): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
+  const pages = new Console(sources, '127.0.0.1');
+  const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
+  const logger = createLogger({ level: 'silent' });
+  const health = new Health({ stuckAfterMs: MINUTE });
+  const server = await startTelemetryServer({ host: '127.0.0.1', port, metrics, health, logger, pages });
+  const close = async () => {
+    pages.close();
+    await server.close();
+  };
+  return { server, close };
+}
