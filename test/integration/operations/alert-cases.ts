@@ -12,9 +12,11 @@ export interface Case {
   readonly labels?: readonly string[];
 }
 
+type Fires = Case & { readonly labels: readonly string[] };
+
 export interface AlertCases {
-  readonly fires: Case & { readonly labels: readonly string[] };
-  readonly quiet: Case;
+  readonly fires: Fires | readonly Fires[];
+  readonly quiet: Case | readonly Case[];
   /** Of the series; default 1m. */
   readonly step?: '1m' | '10m';
 }
@@ -26,6 +28,16 @@ const AT_P = ['pipeline="p"'];
 const publications = (inTime: number, all: number, steps: number) => ({
   'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x${steps}`,
   [`event_to_decision_seconds_count${P}`]: `0+${all}x${steps}`,
+});
+/** 10 publications per minute, all of them in time for five hours, and `inTime` of them from then on. */
+const lateSinceFiveHours = (inTime: number) => ({
+  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+10x300 ${3_000 + inTime}+${inTime}x100`,
+  [`event_to_decision_seconds_count${P}`]: '0+10x400',
+});
+/** The other way round. */
+const lateForFiveHours = (inTime: number) => ({
+  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x300 ${300 * inTime + 10}+10x100`,
+  [`event_to_decision_seconds_count${P}`]: '0+10x400',
 });
 const paused = (reason: string, values: string, at: string) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
@@ -54,8 +66,17 @@ const ended = (decisions: string, letters: string) => ({
 
 export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewLateDecisionsFast: {
-    fires: { series: publications(8, 10, 90), at: '80m', labels: AT_P },
-    quiet: { series: publications(95, 100, 90), at: '80m' },
+    fires: [
+      // Much within the last hour, little of six.
+      { series: lateSinceFiveHours(8), at: '6h', labels: AT_P },
+      // Some of it, for six hours.
+      { series: publications(9, 10, 400), at: '6h30m', labels: AT_P },
+    ],
+    quiet: [
+      { series: publications(95, 100, 400), at: '6h30m' },
+      // Over: the short windows know it.
+      { series: lateForFiveHours(5), at: '5h45m' },
+    ],
   },
   ContentReviewLateDecisionsSlow: {
     step: '10m',
@@ -72,11 +93,11 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     quiet: { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x60 1x60') }, at: '100m' },
   },
   ContentReviewBatchStuck: {
-    fires: {
-      series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="uploading"}': '0x60' },
-      at: '45m',
-      labels: ['pipeline="p"', 'state="uploading"'],
-    },
+    fires: Object.entries({ uploading: '45m', settling: '45m', retrying: '2h15m', reviewing: '6h15m' }).map(([state, at]) => ({
+      series: { [`oldest_batch_timestamp_seconds{pipeline="p",state="${state}"}`]: '0x400' },
+      at,
+      labels: ['pipeline="p"', `state="${state}"`],
+    })),
     quiet: { series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="reviewing"}': '0x60' }, at: '45m' },
   },
   ContentReviewBalanceBroken: {
@@ -165,7 +186,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewDecisionMixShift: {
     step: '10m',
-    fires: { series: mix(20, 50), at: '190h', labels: ['pipeline="p"', 'result="spam"'] },
+    fires: [
+      { series: mix(20, 50), at: '190h', labels: ['pipeline="p"', 'result="spam"'] },
+      // A result that is gone, with its series.
+      {
+        series: { ...mix(20, 20), 'decision_results_total{pipeline="p",result="gone"}': '0+100x1008' },
+        at: '190h',
+        labels: ['pipeline="p"', 'result="gone"'],
+      },
+    ],
     quiet: { series: mix(20, 30), at: '190h' },
   },
   ContentReviewAbsent: {
