@@ -1,0 +1,51 @@
+/** `traceparent` and `tracestate` of a source record on what is published for it, through every kind as the process builds it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { trySample } from '../../../src/app/sample.ts';
+import { parse } from '../config/problems-of.ts';
+
+const EVENTS: Readonly<Record<string, object>> = {
+  review: { content: 'hello', type: 'post' },
+  import: { type: 'user', data: { id: 1 } },
+  lookup: { content: 'decision-1' },
+};
+const CONTEXT = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' };
+
+async function published(kind: string, headers: Readonly<Record<string, string>>, output: object = {}) {
+  const config = {
+    kafka: { brokers: ['broker:9092'] },
+    service: { baseUrl: 'https://review.example', apiKey: 'k' },
+    pipelines: [{ name: 'p', kind, source: { topic: 'events' }, output }],
+  };
+  const [pipeline] = parse(stringify(config)).pipelines;
+  assert.ok(pipeline !== undefined);
+  const value = kind === 'lookup' ? 'decision-1' : JSON.stringify(EVENTS[kind]);
+  const sample = { value: Buffer.from(value), key: 'k', headers, timestampMs: 0 };
+  const { result } = await trySample(pipeline, sample);
+  assert.ok(result.outcome === 'accepted', JSON.stringify(result));
+  const { 'event-id': _, ...rest } = result.published.headers;
+  return rest;
+}
+
+for (const kind of Object.keys(EVENTS)) {
+  test(`${kind}: the trace of a record is on what is published for it, and nothing else that is not asked for`, async () => {
+    assert.deepEqual(await published(kind, { ...CONTEXT, other: 'x' }), CONTEXT);
+    assert.deepEqual(await published(kind, { tracestate: 'a=1' }), { tracestate: 'a=1' });
+    assert.deepEqual(await published(kind, { other: 'x' }), {});
+  });
+
+  test(`${kind}: output.traceHeaders: false leaves it out, unless output.headers names it`, async () => {
+    assert.deepEqual(await published(kind, CONTEXT, { traceHeaders: false }), {});
+    const named = { traceHeaders: false, headers: ['tracestate'] };
+    assert.deepEqual(await published(kind, CONTEXT, named), { tracestate: 'a=1,b=2' });
+    assert.deepEqual(await published(kind, { ...CONTEXT, other: 'x' }, { headers: ['other', 'traceparent'] }), {
+      ...CONTEXT,
+      other: 'x',
+    });
+  });
+
+  test(`${kind}: what is no traceparent is passed on as it is: others may know what it means`, async () => {
+    assert.deepEqual(await published(kind, { traceparent: 'not a "context"\u0000é' }), { traceparent: 'not a "context"\u0000é' });
+  });
+}
