@@ -71,6 +71,7 @@ export interface Connection {
   readonly sessionLifetime: { toString(): string };
   isAuthenticated(): boolean;
   isConnected(): boolean;
+  authenticate(): Promise<void>;
   connect(): Promise<unknown>;
   disconnect(): Promise<unknown>;
   send(request: object): Promise<unknown>;

@@ -1,4 +1,4 @@
-/** Mends 11 to 15 and 17 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
+/** Mends 11 to 15, 17 and 18 of kafkajs-fixes.ts: its connections (src/network/connection.js), and what it knows of the cluster. */
 import { type BrokerPool, type Connection, internal, type Metadata } from './kafkajs-internals.ts';
 
 /** What a socket that was closed before it was open ends with. */
@@ -22,6 +22,7 @@ export function mendConnections(): void {
   leaveSilentConnections(prototype);
   giveUpWhatIsClosed(prototype);
   logInAgainInTime(prototype);
+  leaveFailedLogins(prototype);
   keepKnownTopics();
   tellRefusals();
 }
@@ -148,5 +149,22 @@ function logInAgainInTime(prototype: Connection): void {
     if (sessionMs === 0) return true;
     const [seconds, nanos] = process.hrtime(this.authenticatedAt);
     return seconds * 1_000 + nanos / 1_000_000 < sessionMs * LOG_IN_AGAIN_AT;
+  };
+}
+
+/**
+ * Mend 18: after a login that failed on this side, such as for want of a token, the next try went on with the same connection. The
+ * broker waits for the rest of the first login there, and refuses: ILLEGAL_SASL_STATE, which is not tried again, and reads as if
+ * the port wanted no login. Now the connection is closed, and the next try has a new one.
+ */
+function leaveFailedLogins(prototype: Connection): void {
+  const { authenticate } = prototype;
+  prototype.authenticate = async function (this: Connection): Promise<void> {
+    try {
+      await authenticate.call(this);
+    } catch (error) {
+      await this.disconnect();
+      throw error;
+    }
   };
 }

@@ -151,6 +151,20 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       }
     });
 
+    it('waits for a token endpoint that is away for a moment, and logs in then', async () => {
+      const server = await tokenServer((count) =>
+        count <= 4 ? { status: 503, body: '' } : tokenAnswer(unsignedToken('nobody', 60_000), 60_000),
+      );
+      try {
+        const connection = connect(port, TLS, oauth(server.url));
+        assert.equal(await brokers(connection), 1);
+        assert.equal(server.requests.length, 5);
+        await connection.close();
+      } finally {
+        await server.close();
+      }
+    });
+
     it('uses the password that its file has by then, for new connections', async () => {
       const path = file('password', PASSWORD);
       const secret = Secret.file(path);
