@@ -1,4 +1,5 @@
 /** Protected connections and rights, on one broker that has both (docs/kafka-security.md). */
+import { securityDoctorSuite } from './security-doctor.suite.ts';
 import { securityLoginSuite } from './security-login.suite.ts';
 import { securityRightsSuite } from './security-rights.suite.ts';
 import { securedKafka } from './secured-kafka.ts';
@@ -6,3 +7,4 @@ import { securedKafka } from './secured-kafka.ts';
 const secured = await securedKafka();
 securityLoginSuite(secured);
 securityRightsSuite(secured);
+securityDoctorSuite(secured);
