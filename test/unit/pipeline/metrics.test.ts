@@ -1,0 +1,48 @@
+/** What the engine tells of its batches, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Instance, World } from '../../support/engine/world.ts';
+
+const MINUTE = 60_000;
+
+const oldest = ({ metrics }: Instance, state: string) =>
+  metrics.gauge('oldest_batch_timestamp_seconds', { pipeline: 'reviews', state });
+
+test('the oldest batch of a state is told by when it was created, until there is none', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2 } },
+    service: { review: ({ id }) => ({ afterMs: id === 'batch-1' ? 5 * MINUTE : MINUTE }) },
+  });
+  const instance = world.start();
+  const beganMs = world.clock.now();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.clock.advance(2 * MINUTE);
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.clock.advance(5_000);
+  const createdSeconds = oldest(instance, 'reviewing') ?? assert.fail('nobody reviews');
+  assert.ok(createdSeconds * 1_000 >= beganMs && createdSeconds * 1_000 < beganMs + MINUTE, `${createdSeconds}`);
+  assert.equal(oldest(instance, 'retrying'), undefined);
+  await world.clock.advance(6 * MINUTE);
+  assert.equal(world.decisions().length, 4);
+  assert.equal(oldest(instance, 'reviewing'), undefined);
+});
+
+test('each download of results is a duration of the stage download, whatever comes of it', async () => {
+  let downloads = 0;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 3 } },
+    service: {
+      fault: (operation) => (operation === 'results' && downloads++ === 0 ? { failure: 'protocol', afterRows: 1 } : undefined),
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(2 * MINUTE);
+  assert.equal(world.decisions().length, 3);
+  const stage = (name: string) =>
+    instance.metrics.observations.get(`stage_duration_seconds{pipeline="reviews",stage="${name}"}`) ?? [];
+  assert.deepEqual([stage('download').length, stage('settle').length], [2, 1]);
+  for (const seconds of stage('download')) assert.ok(seconds >= 0, `${seconds}`);
+});
