@@ -1,6 +1,7 @@
 /** Opens everything that a configuration names for the doctor, and closes it. */
 import { totalmem } from 'node:os';
 import type { Environment } from '../config/interpolate.ts';
+import type { EventFormatName } from '../config/options/source.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import {
   type Certificate,
@@ -11,12 +12,12 @@ import {
   type Result,
   runChecks,
 } from '../doctor/index.ts';
-import { connectKafka, type ConnectOptions } from '../kafka/index.ts';
+import { type ConnectOptions, connectKafka } from '../kafka/index.ts';
 import type { ConfluentRegistry } from '../registry/index.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { eventFormat } from './all-formats.ts';
 import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
 import { type DoctorService, doctorService } from './doctor-service.ts';
-import { eventFormats } from './formats.ts';
 import { pipelineView } from './inspect.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
@@ -94,7 +95,7 @@ interface Opened {
 
 function pipelineParts(config: Config, pipeline: PipelineConfig, { kafka, service, registry, signal }: Opened): PipelineParts {
   const logger = createLogger({ level: 'silent' });
-  const formatOf = eventFormats(registry, config.schemaRegistry);
+  const formatOf = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
   const decoder = kindOf(
     pipeline,
     inventedService(() => ''),

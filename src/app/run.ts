@@ -21,12 +21,10 @@ import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-se
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
-import { eventFormats } from './formats.ts';
+import { type Formats, openFormats } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
-import { OutputFormats } from './output-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
-import { registryObserver, schemaRegistry } from './schema-registry.ts';
 import { networkSettings } from './service-network.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
@@ -90,9 +88,7 @@ export async function runConnector(
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
   const { tracer, close: closeTraces } = await startTracing(process.env, { logger, metrics, version: VERSION });
   const results = new ResultThread();
-  const registry = schemaRegistry(config.schemaRegistry, registryObserver(metrics, health));
-  const formatOf = eventFormats(registry, config.schemaRegistry);
-  const outputs = new OutputFormats();
+  const formats = await openFormats(config, { metrics, health, logger });
   const refused = Promise.withResolvers<Error>();
   const onRefused = refused.resolve;
   const supervisors = config.pipelines.map((pipeline) =>
@@ -107,8 +103,7 @@ export async function runConnector(
       budget,
       around,
       results,
-      formatOf,
-      outputs,
+      formats,
       tracer,
       onRefused,
     }),
@@ -126,14 +121,7 @@ export async function runConnector(
       logger.info({ url: server.url, ...(pages && { console: `${server.url}/` }) }, 'metrics and health');
     }
     const start = async () => {
-      if (registry !== undefined && outputs.needsRegistry) {
-        const { signal } = starting;
-        health.notReady('output schemas', 'looking up the schemas of the outputs');
-        const { urls } = config.schemaRegistry;
-        await outputs.prepare({ registry, urls, clock: systemClock, random: systemRandom, logger, signal });
-        signal.throwIfAborted();
-        health.ready('output schemas');
-      }
+      await formats.start(starting.signal);
       await Promise.all(supervisors.map((supervisor) => supervisor.start()));
     };
     const started = start();
@@ -156,7 +144,7 @@ export async function runConnector(
   starting.abort(new Error('the connector stops'));
   const tracesMs = Math.min(TRACES_MS, Math.max(0, config.shutdown.timeoutMs - CLOSING_MS) / 2);
   const traces = { close: () => closeTraces(tracesMs) };
-  const connections = [service, kafka, results, traces, ...(registry === undefined ? [] : [registry])];
+  const connections = [service, kafka, results, traces, formats];
   await stop(config, supervisors, connections, server, logger);
   pages?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
@@ -209,8 +197,7 @@ function supervise(parts: {
   budget: MemoryBudget;
   around: (engine: EngineParts) => EngineParts;
   results: ResultThread;
-  formatOf: ReturnType<typeof eventFormats>;
-  outputs: OutputFormats;
+  formats: Formats;
   tracer: Tracer;
   onRefused: (error: Error) => void;
 }): Supervisor {
@@ -218,7 +205,8 @@ function supervise(parts: {
   const logger = parts.logger.child({ pipeline: pipeline.name });
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
-  const kind = parts.outputs.wrap(pipeline, kindOf(pipeline, service, logger, parts.formatOf, parts.results.reader), logger);
+  const { formats } = parts;
+  const kind = formats.wrap(pipeline, kindOf(pipeline, service, logger, formats.of, parts.results.reader), logger);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({

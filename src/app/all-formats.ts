@@ -1,0 +1,52 @@
+/** Every format there is, with the schema registry. */
+import type { EventFormatName } from '../config/options/source.ts';
+import type { Config } from '../config/schema.ts';
+import type { EventFormat } from '../event/format.ts';
+import { avroFormat } from '../formats/avro/avro-format.ts';
+import { PLAIN_FORMATS } from '../formats/index.ts';
+import { jsonSchemaFormat } from '../formats/json-schema/json-schema-format.ts';
+import { protobufFormat } from '../formats/protobuf/protobuf-format.ts';
+import type { ConfluentRegistry } from '../registry/index.ts';
+import type { FormatParts, Formats } from './formats.ts';
+import { OutputFormats } from './output-formats.ts';
+import { registryObserver, schemaRegistry } from './schema-registry.ts';
+import { systemClock, systemRandom } from './system.ts';
+
+const CONDITION = 'output schemas';
+
+/** @throws Error when a certificate can no longer be read */
+export function allFormats(settings: Config['schemaRegistry'], { metrics, health, logger }: FormatParts): Formats {
+  const registry = schemaRegistry(settings, registryObserver(metrics, health));
+  const outputs = new OutputFormats();
+  return {
+    of: (name) => eventFormat(name, registry, settings),
+    wrap: (pipeline, kind, log) => outputs.wrap(pipeline, kind, log),
+    async start(signal) {
+      if (registry === undefined || !outputs.needsRegistry) return;
+      health.notReady(CONDITION, 'looking up the schemas of the outputs');
+      await outputs.prepare({ registry, urls: settings.urls, clock: systemClock, random: systemRandom, logger, signal });
+      signal.throwIfAborted();
+      health.ready(CONDITION);
+    },
+    close: async () => registry?.close(),
+  };
+}
+
+/** @param options whether values of json-schema are checked against their schemas */
+export function eventFormat(
+  name: EventFormatName,
+  registry: ConfluentRegistry | undefined,
+  { validate }: { readonly validate: boolean },
+): EventFormat {
+  if (name === 'json' || name === 'text' || name === 'cloudevents') return PLAIN_FORMATS[name];
+  // The configuration's checks ask for the addresses of one.
+  if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);
+  switch (name) {
+    case 'avro':
+      return avroFormat(registry);
+    case 'protobuf':
+      return protobufFormat(registry);
+    case 'json-schema':
+      return jsonSchemaFormat(registry, { validate });
+  }
+}
