@@ -74,6 +74,7 @@ export class Submitter {
     let { pass } = submission;
     let heldBack = false;
     let span = NO_SPAN;
+    let hasJob = false;
     let outcome = 'handed_over';
     try {
       if (pass === undefined && gates.holds(type)) {
@@ -98,7 +99,7 @@ export class Submitter {
           if (job === undefined) return 'later';
           place?.leave();
           this.#shard.status(job).probe = leave === 'probe';
-          outcome = 'submitted';
+          hasJob = true;
           await this.#upload(job, created, sealed.body);
           return 'done';
         });
@@ -117,7 +118,7 @@ export class Submitter {
       }
     } finally {
       // From its job on the span is the job's, until its shard is handed over.
-      if (outcome !== 'submitted' || signal.aborted) {
+      if (!hasJob || signal.aborted) {
         span.set({ 'content_review.outcome': outcome });
         span.end(outcome === 'rejected_type' ? outcome : undefined);
       }

@@ -16,6 +16,8 @@ function produceTraced(world: World, count: number): void {
   }
 }
 
+/** Of a span and all below it. */
+const open = (span: RecordedSpan): RecordedSpan[] => [...(span.ended === undefined ? [span] : []), ...span.steps.flatMap(open)];
 const names = (spans: readonly { readonly name: string }[]) => spans.map(({ name }) => name);
 const outcome = (span: RecordedSpan | undefined) => [span?.ended, span?.attributes['content_review.outcome']];
 
@@ -157,12 +159,51 @@ test('no span is left open, whatever happens', async () => {
   await world.through(first.stop());
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
-  const open = (span: RecordedSpan): RecordedSpan[] => [...(span.ended === undefined ? [span] : []), ...span.steps.flatMap(open)];
-  for (const { tracer } of world.instances)
-    assert.deepEqual(
-      tracer.batches.flatMap(open).map(({ name }) => name),
-      [],
-    );
+  for (const { tracer } of world.instances) assert.deepEqual(names(tracer.batches.flatMap(open)), []);
+});
+
+test('nor when the shard is given up in the middle of a submission, at any moment', async () => {
+  const outcomes = new Set<unknown>();
+  for (let seed = 0; seed < 40; seed++) {
+    const world = new World({ partitions: 1, seed, shuffle: true });
+    const instance = world.start();
+    world.produce(10, { types: ['a'] });
+    await world.clock.runUntil(() => world.service.calls.create === 1, MINUTE);
+    await world.clock.advance(seed * 2);
+    await world.through(instance.stop());
+    assert.deepEqual(names(instance.tracer.batches.flatMap(open)), [], `seed ${seed}`);
+    for (const { attributes } of instance.tracer.batches) outcomes.add(attributes['content_review.outcome']);
+  }
+  assert.deepEqual([...outcomes], ['handed_over']);
+});
+
+test('records of a type that is refused, or that waits, end their span without a job', async () => {
+  const refusals = (onRejectedType: 'dead-letter' | 'pause') => {
+    let refused = 0;
+    return new World({
+      partitions: 1,
+      options: { review: { onRejectedType } },
+      service: { fault: (operation) => (operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined) },
+    });
+  };
+  for (const [onRejectedType, expected] of [
+    ['dead-letter', [['rejected_type', 'rejected_type']]],
+    [
+      'pause',
+      [
+        ['ok', 'held_back'],
+        ['ok', 'settled'],
+      ],
+    ],
+  ] as const) {
+    const world = refusals(onRejectedType);
+    const { tracer } = world.start();
+    produceTraced(world, 5);
+    await world.untilSettled(10 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(tracer.batches.map(outcome), expected);
+    assert.ok(tracer.batches.every(({ links }) => links.length === 5));
+  }
 });
 
 test('without tracing nobody looks at headers, and log lines have no trace', async () => {
