@@ -3,9 +3,9 @@
  * default: a cell that is changed is another content to review (docs/service-security.md).
  */
 
-/** `=`, `+`, `-`, `@`, tab or CR at the beginning of a cell; whether it is quoted makes no difference to a spreadsheet. */
+/** `=`, `+`, `-`, `@`, tab, CR or LF at the beginning of a cell (OWASP), wide ones too; whether it is quoted makes no difference to a spreadsheet. */
 export function looksLikeFormula(text: string): boolean {
-  return /^[=+\-@\t\r]/.test(text);
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(text);
 }
 
 /** With an apostrophe, which makes it a text to a spreadsheet. */

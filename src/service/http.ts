@@ -35,7 +35,7 @@ export interface HttpAnswer {
   readonly body: Readable;
   /** The whole body as text. @throws NetworkError, or the signal's reason */
   text(): Promise<string>;
-  /** Gives the body up and, when little is left of it, keeps the connection. Never throws. */
+  /** Gives the body up and, when little is left of it and comes soon, keeps the connection. Never throws. */
   discard(): void;
 }
 
@@ -118,7 +118,10 @@ export class HttpPool {
         header: (name) => headers[name]?.toString(),
         body,
         text: () => readText(body, signal, this.#timeouts.bodyTimeoutMs),
-        discard: () => void body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => {}),
+        discard: () => {
+          const signal = AbortSignal.timeout(this.#timeouts.bodyTimeoutMs);
+          void body.dump({ limit: MAX_DISCARDED_BYTES, signal }).catch(() => {});
+        },
       };
     } catch (error) {
       if (signal.aborted) throw signal.reason;

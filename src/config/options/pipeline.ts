@@ -26,7 +26,7 @@ export function pipelineOptions() {
       maxBytes: bytes({ help: 'Bytes of content and metadata of a batch.', fallback: '8MiB', min: '1KiB', max: '1GiB' }),
       maxAge: duration({ help: 'Age of the oldest item in it, by the wall clock.', fallback: '30s', min: '10ms', max: '1d' }),
       escapeFormulas: flag({
-        help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or CR, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',
+        help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',
         fallback: false,
       }),
       referenceColumn: text({

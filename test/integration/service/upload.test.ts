@@ -113,6 +113,20 @@ test('a storage that is busy or slow is tried again with the same body', async (
   assert.equal(observer.orphans, 0);
 });
 
+test('a good answer whose body never ends is left, and its connection with it', async (t) => {
+  const left = Promise.withResolvers<void>();
+  const server = await httpServer(t, (response) => {
+    response.writeHead(200).write('.');
+    const timer = setInterval(() => response.write('.'), 20);
+    response.once('close', () => {
+      clearInterval(timer);
+      left.resolve();
+    });
+  });
+  await clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 }).client.upload(server.url, BODY, CSV);
+  await left.promise;
+});
+
 test('a refusal whose text is cut is still that refusal', async (t) => {
   const server = await rawServer(t, (socket) => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'));
   await assert.rejects(clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV), { failure: 'too_large' });

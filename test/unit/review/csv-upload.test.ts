@@ -36,7 +36,7 @@ test('when asked for, such cells begin with an apostrophe, headers included, and
   const [header = [], row = []] = readCsv(body.toString());
   assert.deepEqual(header.slice(1), ['meta:%3dkey', 'below', 'plain', 'text', 'Expected result', 'connector_ref']);
   assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", "'@value", '-1', "'=x", "'-1", "'+ok"]);
-  for (const content of ['+1', '-1', '@x', '\t=1', '\r=1']) {
+  for (const content of ['+1', '-1', '@x', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
     const cell = readCsv((await encodeCsv([contentItem({ content })], escaping)).body.toString())[1]?.[0];
     assert.equal(cell, `'${content}`);
   }
