@@ -95,6 +95,7 @@ export class Replica {
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await fetch(`${await this.url()}/metrics`)).text();
     assertSilent(text, `the metrics of ${this.name}`);
+    assertSilent(await (await fetch(`${await this.url()}/api/state`)).text(), `the console of ${this.name}`);
     let sum = 0;
     for (const line of text.split('\n')) {
       if (!line.startsWith(`content_review_${name}{`) && !line.startsWith(`content_review_${name} `)) continue;

@@ -257,8 +257,9 @@ export class World {
   }
 
   #assertSilent(): void {
-    for (const { logger, metrics, health, tracer } of this.instances) {
+    for (const { logger, metrics, health, tracer, supervisor } of this.instances) {
       const said = [
+        JSON.stringify(supervisor.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 })),
         logger.text(),
         tracer.text(),
         ...metrics.counters.keys(),
