@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
@@ -18,15 +19,49 @@ test('the generated pages are what the code generates', () => {
 test('links between documents lead to files and headings that exist', () => {
   const broken: string[] = [];
   for (const document of DOCUMENTS) {
-    for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^https?:/.test(target)) continue;
-      const [file = '', heading] = target.split('#');
-      const linked = file === '' ? document : path.join(path.dirname(document), file);
-      const exists = existsSync(path.join(ROOT, linked));
-      if (!exists || (heading !== undefined && !headingsOf(linked).has(heading))) broken.push(`${document}: ${target}`);
+    for (const { target, file, heading } of linksOf(document)) {
+      const exists = existsSync(path.join(ROOT, file));
+      if (!exists || (heading !== undefined && !headingsOf(file).has(heading))) broken.push(`${document}: ${target}`);
     }
   }
   assert.deepEqual(broken, []);
+});
+
+test('every page is reached from docs/README.md, and the index from README.md', () => {
+  const reached = new Set(['README.md']);
+  const follow = (document: string) => {
+    for (const { file } of linksOf(document)) {
+      if (!file.startsWith('docs/') || !file.endsWith('.md') || reached.has(file) || !existsSync(path.join(ROOT, file))) continue;
+      reached.add(file);
+      follow(file);
+    }
+  };
+  assert.ok(linksOf('README.md').some(({ file }) => file === 'docs/README.md'));
+  follow('docs/README.md');
+  assert.deepEqual(
+    globSync('docs/**/*.md', { cwd: ROOT }).filter((page) => page !== 'docs/README.md' && !reached.has(page)),
+    [],
+  );
+});
+
+test('the index names every page of docs/ itself', () => {
+  const named = new Set(linksOf('docs/README.md').map(({ file }) => file));
+  assert.deepEqual(
+    globSync('docs/*.md', { cwd: ROOT }).filter((page) => page !== 'docs/README.md' && !named.has(page)),
+    [],
+  );
+});
+
+test('configurations that README.md and docs/getting-started.md show are accepted', () => {
+  const environment = {
+    KAFKA_BROKERS: 'broker:9092',
+    CONTENT_REVIEW_URL: 'https://review.example',
+    CONTENT_REVIEW_API_KEY: 'key',
+  };
+  for (const document of ['README.md', 'docs/getting-started.md']) {
+    const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
+    assert.equal(parseConfig(yaml, environment, { file: document, directory: ROOT }).pipelines[0]?.name, 'posts');
+  }
 });
 
 test('code that documents name is there', () => {
@@ -50,6 +85,25 @@ test('the exit codes of README.md are those of the command line', () => {
     (Object.keys(EXIT_MEANINGS) as (keyof typeof EXIT)[]).map((name) => EXIT[name]),
   );
 });
+
+interface Link {
+  /** As it is written. */
+  readonly target: string;
+  /** Below the root. */
+  readonly file: string;
+  readonly heading: string | undefined;
+}
+
+/** Those that stay in the repository. */
+function linksOf(document: string): Link[] {
+  const links: Link[] = [];
+  for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^https?:/.test(target)) continue;
+    const [file = '', heading] = target.split('#');
+    links.push({ target, file: file === '' ? document : path.join(path.dirname(document), file), heading });
+  }
+  return links;
+}
 
 /** As GitHub names them. */
 function headingsOf(document: string): Set<string> {
