@@ -31,6 +31,6 @@ export interface EventFormat {
    * While the registry cannot be reached it keeps trying; the promise only rejects with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
-  /** After `prepare`. Never throws; messages never show what the record holds (I6). */
+  /** After `prepare`; throws only when what that loaded is no longer at hand. Messages never show what the record holds (I6). */
   read(record: ValuedRecord): ReadEvent;
 }

@@ -66,19 +66,36 @@ function chosenFields(fields: Readonly<Record<string, string>>, { option, reason
   };
 }
 
+/** How an object is flattened. */
+export interface Flattening {
+  readonly separator: string;
+  readonly maxKeys: number;
+  /** Of all keys together, in UTF-16 units: a long name stands before each that is in it. */
+  readonly maxKeyLength: number;
+  /** Where its expressions are written. */
+  readonly option: string;
+  readonly reason: PoisonReason;
+}
+
 /**
  * Nested objects as keys of their own, `author.id`. Lists stay what they are, and so do objects without members.
- * @throws MappingFailure when two keys would be one
+ * @throws MappingFailure when two keys would be one, or they would be too many or too long
  */
-export function flattened(object: object, separator: string, option: string, reason: PoisonReason): object {
+export function flattened(object: object, { separator, maxKeys, maxKeyLength, option, reason }: Flattening): object {
   if (!Object.values(object).some(isNested)) return object;
   const flat = new Map<string, unknown>();
+  let keyLength = 0;
   const add = (prefix: string, members: object): void => {
     for (const [name, member] of Object.entries(members)) {
       const key = prefix + name;
       if (isNested(member)) {
         add(key + separator, member);
         continue;
+      }
+      keyLength += key.length;
+      if (flat.size >= maxKeys || keyLength > maxKeyLength) {
+        const [most, what] = flat.size >= maxKeys ? [maxKeys, 'keys'] : [maxKeyLength, 'bytes'];
+        throw new MappingFailure('too_large', `flattened, it has more than the ${most} ${what} allowed (${option})`);
       }
       if (flat.has(key)) {
         throw new MappingFailure(reason, `two of its members have one name when it is flattened with "${separator}" (${option})`);

@@ -54,7 +54,7 @@ type Attributes = Record<string, unknown>;
 function attributesOf(headers: RecordHeaders): Attributes {
   const attributes: Attributes = {};
   for (const header of Object.keys(headers)) {
-    const name = header.slice(ATTRIBUTE_PREFIX.length);
+    const name = header.slice(ATTRIBUTE_PREFIX.length).toLowerCase();
     if (!header.toLowerCase().startsWith(ATTRIBUTE_PREFIX) || !/^[a-z0-9]+$/.test(name) || PAYLOAD.has(name)) continue;
     const text = headerText(headers, header);
     if (text !== undefined) attributes[name] = text;

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../core/record.ts';
 import type { EventInput } from '../event/expression/index.ts';
 import { MappingFailure } from '../event/mapping-failure.ts';
-import { compileObject, flattened, jsonBytes } from '../event/object-mapping.ts';
+import { compileObject, type Flattening, flattened, jsonBytes } from '../event/object-mapping.ts';
 import type { MappingOptions } from './mapping.ts';
 
 export interface Metadata {
@@ -23,6 +23,10 @@ type Options = Pick<MappingOptions, 'metadata' | 'flattenWith' | 'maxMetadataByt
 export function compileMetadata(options: Options): (input: EventInput) => Metadata {
   const { flattenWith, maxMetadataBytes: maxBytes, maxMetadataKeys: maxKeys } = options;
   const mapping = compileObject(options.metadata, { option: OPTION, required: false, reason: 'bad_metadata' });
+  const flattening: Flattening | undefined =
+    flattenWith === undefined
+      ? undefined
+      : { separator: flattenWith, maxKeys, maxKeyLength: maxBytes, option: OPTION, reason: 'bad_metadata' };
   const asItIs = mapping.isPath && flattenWith === undefined && TEXTUAL.has(options.format.name);
 
   return (input) => {
@@ -31,7 +35,7 @@ export function compileMetadata(options: Options): (input: EventInput) => Metada
     if (asItIs && valueBytes <= maxBytes && valueBytes <= maxKeys * LEAST_MEMBER_BYTES) {
       return { object: found as JsonObject, bytes: undefined };
     }
-    const object = flattenWith === undefined ? found : flattened(found, flattenWith, OPTION, 'bad_metadata');
+    const object = flattening === undefined ? found : flattened(found, flattening);
     const keys = Object.keys(object).length;
     if (keys > maxKeys)
       throw new MappingFailure('too_large', `the metadata has ${keys} keys, more than the ${maxKeys} allowed (${OPTION})`);

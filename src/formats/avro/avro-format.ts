@@ -9,8 +9,9 @@ import {
   type LibraryOptions,
   SchemaCache,
   SchemaLibrary,
+  UnusableSchema,
 } from '../../registry/index.ts';
-import { readBinary } from '../binary/binary-event.ts';
+import { type Read, readBinary } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { LOGICAL_TYPES } from './logical-types.ts';
 import { avroReader } from './reader.ts';
@@ -24,7 +25,15 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const library = new SchemaLibrary(registry.http, 'AVRO', LIBRARY_OPTIONS);
   const cache = new SchemaCache(async (id, signal) => {
     const type = await abortable(library.schema(id), signal);
-    return type === undefined ? undefined : avroReader(type as unknown as avsc.Type);
+    return type === undefined ? undefined : readerOf(type as unknown as avsc.Type);
   }, registry.settings);
   return registryFormat('avro', cache, (value, read) => readBinary(value, FRAME_BYTES, read, 'Avro'));
+}
+
+function readerOf(type: avsc.Type): Read {
+  try {
+    return avroReader(type);
+  } catch {
+    throw new UnusableSchema('its types nest too deeply');
+  }
 }

@@ -117,7 +117,9 @@ function record(fields: readonly avsc.types.Field[], reader: (part: avsc.Type) =
   return (bytes) => {
     bytes.enter();
     const document: Record<string, unknown> = {};
+    const start = bytes.position;
     for (const { name, read } of members) setMember(document, name, read(bytes));
+    bytes.countMembers(members.length, bytes.position - start);
     bytes.leave();
     return document;
   };

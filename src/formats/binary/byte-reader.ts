@@ -11,6 +11,11 @@ export class BrokenBytes extends Error {
 const MAX_DEPTH = 500;
 /** Items that take no byte (nulls, empty records), in the whole value: a count of a billion of them costs five bytes. */
 const MAX_EMPTY_ITEMS = 100_000;
+/** Members that take no byte (nulls, defaults, empty records) beyond one for each byte: a list of empty messages is a list of large objects. */
+const MAX_EMPTY_MEMBERS = 500_000;
+/** How often the bytes may be gone over again, to find the end of a group or to join a message that comes in parts, level by level; and bytes beyond that. */
+const MAX_PASSES = 16;
+const MAX_BYTES_AGAIN = 64 * 1024;
 
 export class ByteReader {
   bytes: Buffer;
@@ -23,6 +28,8 @@ export class ByteReader {
   lossy = false;
   #depth = 0;
   #items: number;
+  #emptyMembers: number;
+  #bytesAgain: number;
 
   constructor(bytes: Buffer, start: number, exact: boolean) {
     this.bytes = bytes;
@@ -30,6 +37,8 @@ export class ByteReader {
     this.end = bytes.length;
     this.exact = exact;
     this.#items = bytes.length + MAX_EMPTY_ITEMS;
+    this.#emptyMembers = bytes.length + MAX_EMPTY_MEMBERS;
+    this.#bytesAgain = MAX_PASSES * bytes.length + MAX_BYTES_AGAIN;
   }
 
   get remaining(): number {
@@ -88,6 +97,27 @@ export class ByteReader {
   countItems(count: number): void {
     this.#items -= count;
     if (!(this.#items >= 0)) throw new BrokenBytes('an array or a map has more items than the data can hold');
+  }
+
+  /** Of an object: `members` that took `length` bytes together. */
+  countMembers(members: number, length: number): void {
+    if (members <= length) return;
+    this.#emptyMembers -= members - length;
+    if (this.#emptyMembers < 0) throw new BrokenBytes('its objects have far more members than the data has bytes');
+  }
+
+  /** Bytes that were gone over, and will be once more. */
+  countAgain(length: number): void {
+    this.#bytesAgain -= length;
+    if (this.#bytesAgain < 0) throw new BrokenBytes('groups, or messages that come in parts, are nested too deeply');
+  }
+
+  /** The parts of one message. */
+  joined(parts: readonly Buffer[]): Buffer {
+    if (parts.length === 1) return parts[0] as Buffer;
+    const whole = Buffer.concat(parts);
+    this.countAgain(whole.length);
+    return whole;
   }
 
   /** Around everything that may hold itself. */

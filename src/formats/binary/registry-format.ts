@@ -1,7 +1,6 @@
 /** What the formats with a schema registry share: ids are collected and loaded for a batch of records, and then at hand. */
 import type { SourceRecord } from '../../core/record.ts';
 import type { EventFormat, ReadEvent } from '../../event/format.ts';
-import { poison } from '../../event/json-event.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
 /** @param read reads a framed value with its schema. Never throws */
@@ -17,8 +16,8 @@ export function registryFormat<T>(
       const frame = readFrame(value, headers);
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
-      if (loaded === undefined)
-        return poison('unknown_schema', `schema ${frame.id} was not loaded: the record was read unprepared`);
+      // Forgotten since it was prepared, by a cache that is full: no reason to give the record up. It is read and prepared again.
+      if (loaded === undefined) throw new Error(`schema ${frame.id} is not at hand: the record must be prepared again`);
       return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
     },
   };

@@ -22,7 +22,10 @@ export function schemaCompiler(): SchemaCompiler {
       referred = [];
       const ajv = ajvFor(schema);
       for (const { schema: other, id } of others) ajv.addSchema(other, id);
-      return ajv.compile(schema as SchemaObject);
+      const validate = ajv.compile(schema as SchemaObject);
+      // A keyword of Ajv's own: its answer would be a promise, which is true, and whose rejection nobody catches.
+      if ('$async' in validate) throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
+      return validate;
     },
   };
 }

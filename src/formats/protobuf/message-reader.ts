@@ -56,6 +56,7 @@ function messageReader(type: protobuf.Type, readers: MessageReaders): Read {
   const plans = fields.map((field, slot) => planOf(field.resolve(), slot, fields, readers));
   const byNumber = new Map(fields.map((field, slot) => [field.id, plans[slot] as Plan]));
   return (bytes) => {
+    bytes.countMembers(plans.length, bytes.remaining);
     const values: unknown[] = new Array(plans.length);
     eachField(bytes, (number, wireType) => {
       const plan = byNumber.get(number);
@@ -75,6 +76,7 @@ function take(bytes: ByteReader, plan: Plan, number: number, wireType: number, v
     for (const other of plan.others) values[other] = undefined;
     // A message may come in parts, which are merged by reading them as one.
     const part = wireType === LENGTH ? delimited(bytes) : group(bytes, number);
+    if (wireType === GROUP_START) bytes.countAgain(part.length);
     list(values, slot).push(part);
     return true;
   }
@@ -113,9 +115,7 @@ function finish(bytes: ByteReader, plan: Plan, value: unknown, document: Record<
     if (plan.required) throw new BrokenBytes(`the required field ${name} is missing`);
     if (!plan.presence) setMember(document, name, (scalar as Scalar).fallback);
   } else if (kind === 'message') {
-    const parts = value as Buffer[];
-    const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-    setMember(document, name, bytes.inside(whole, message as Read));
+    setMember(document, name, bytes.inside(bytes.joined(value as Buffer[]), message as Read));
   } else {
     setMember(document, name, value);
   }
@@ -133,7 +133,7 @@ function setEntry(bytes: ByteReader, plan: Plan, members: Record<string, unknown
     else return false;
     return true;
   });
-  value = plan.message === undefined ? (value ?? plan.scalar?.fallback) : bytes.inside(Buffer.concat(parts), plan.message);
+  value = plan.message === undefined ? (value ?? plan.scalar?.fallback) : bytes.inside(bytes.joined(parts), plan.message);
   setMember(members, String(key), value);
 }
 

@@ -1,4 +1,5 @@
 /** Protobuf with a schema registry: the frame names the file, and the message in it. */
+import type protobuf from 'protobufjs';
 import type { EventFormat, ReadEvent } from '../../event/format.ts';
 import { poison } from '../../event/json-event.ts';
 import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes, SchemaCache, UnusableSchema } from '../../registry/index.ts';
@@ -29,12 +30,21 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
       if (before !== undefined) return before;
       const { type, objection } = messageAt(messages, indexes);
       if (type === undefined) return { objection };
-      const message = { read: readers.of(type) };
+      const message = readerOf(readers, type);
       known.set(key, message);
       return message;
     };
   }, registry.settings);
   return registryFormat('protobuf', cache, read);
+}
+
+/** A reader is made of those of all messages within: a chain of thousands of types is more than the stack. */
+function readerOf(readers: MessageReaders, type: protobuf.Type): Message {
+  try {
+    return { read: readers.of(type) };
+  } catch {
+    return { objection: `message ${type.name} of the schema cannot be read: its types nest too deeply` };
+  }
 }
 
 function read(value: Buffer, find: FindMessage): ReadEvent {

@@ -22,8 +22,16 @@ export interface SchemaRoot {
   readonly messages: readonly protobuf.Type[];
 }
 
-/** @throws UnusableSchema */
+/** @throws UnusableSchema, whatever is wrong: a schema that is there and cannot be understood will not be by waiting */
 export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
+  try {
+    return understood(schema);
+  } catch (error) {
+    throw error instanceof UnusableSchema ? error : unusable(error);
+  }
+}
+
+function understood(schema: ResolvedSchema): SchemaRoot {
   const root = new protobuf.Root();
   const texts = new Map(schema.imports.map(({ name, text }) => [name, text]));
   const seen = new Set<string>();
@@ -43,11 +51,7 @@ export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
   // No import has this name.
   const own = '';
   const packageName = add(own, schema.text);
-  try {
-    root.resolveAll();
-  } catch (error) {
-    throw unusable(error);
-  }
+  root.resolveAll();
   const scope = packageName === undefined ? root : root.lookup(`.${packageName}`);
   const nested = scope instanceof protobuf.Namespace ? scope.nestedArray : [];
   return {
@@ -74,8 +78,6 @@ function parse(root: protobuf.Root, name: string, text: string): protobuf.IParse
   parser.filename = name;
   try {
     return protobuf.parse(text, root, { keepCase: true });
-  } catch (error) {
-    throw error instanceof UnusableSchema ? error : unusable(error);
   } finally {
     parser.filename = null;
   }

@@ -111,7 +111,7 @@ function structEntry(bytes: ByteReader, members: Record<string, unknown>): void 
     else parts.push(delimited(bytes));
     return true;
   });
-  setMember(members, key, bytes.inside(Buffer.concat(parts), value));
+  setMember(members, key, bytes.inside(bytes.joined(parts), value));
 }
 
 /** Which of the kinds was sent last decides; parts of one struct or list are merged. */
@@ -134,7 +134,7 @@ function value(bytes: ByteReader): unknown {
     return true;
   });
   if (kind < 5) return result;
-  return bytes.inside<unknown>(Buffer.concat(parts), kind === 5 ? struct : listValue);
+  return bytes.inside<unknown>(bytes.joined(parts), kind === 5 ? struct : listValue);
 }
 
 /** null_value, number_value, string_value, bool_value, struct_value, list_value. */

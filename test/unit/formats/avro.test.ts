@@ -127,6 +127,23 @@ test('a type that holds itself is read to a depth, and refused beyond it', () =>
   );
 });
 
+test('records without a byte of data are few: a schema can make a billion of them out of nothing', () => {
+  let schema: unknown = { type: 'record', name: 'R0', fields: [{ name: 'nothing', type: 'null' }] };
+  for (let level = 1; level <= 30; level++) {
+    const fields = [
+      { name: 'one', type: schema },
+      { name: 'other', type: `R${level - 1}` },
+    ];
+    schema = { type: 'record', name: `R${level}`, fields };
+  }
+  assert.equal(
+    readAvro(schema, Buffer.alloc(0)).poison?.message,
+    'the value is not Avro of its schema: its objects have far more members than the data has bytes',
+  );
+  const few = { type: 'record', name: 'E', fields: [{ name: 'nothing', type: 'null' }] };
+  assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');
+});
+
 test('an event must be an object', () => {
   assert.deepEqual(readAvro('long', Buffer.of(2)).poison, {
     reason: 'not_an_object',

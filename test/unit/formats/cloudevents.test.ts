@@ -29,6 +29,11 @@ test('binary: attributes come from the headers, the value is data', () => {
   });
 });
 
+test('binary: names of headers are compared without case', () => {
+  const headers = Object.fromEntries(Object.entries(BINARY).map(([name, value]) => [name.toUpperCase(), value]));
+  assert.deepEqual(read(headers, '1').event?.document, { ...ATTRIBUTES, data: 1 });
+});
+
 test('binary: without a content type, and with any +json, the value is JSON; text is a text; all else is base64', () => {
   const withType = (type: string) => ({ ...BINARY, 'content-type': type });
   assert.deepEqual(read(BINARY, '[1]').event?.document, { ...ATTRIBUTES, data: [1] });

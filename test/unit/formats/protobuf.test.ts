@@ -123,3 +123,36 @@ test('bytes that are no message are refused, with what is wrong and nothing of w
   assert.equal(read(text, ...deep), broken('the data is nested more than 500 levels deep'));
   assert.equal(read(text, ...Array(600).fill(0x2b)), broken('the data is nested more than 500 levels deep'));
 });
+
+test('empty messages are few: each becomes an object with a member for every field without presence', () => {
+  const fields = Array.from({ length: 50 }, (_, index) => `string field_${index} = ${index + 1};`).join(' ');
+  const text = `${proto3('repeated Item items = 1;')} message Item { ${fields} }`;
+  const many = Buffer.alloc(200_000);
+  for (let at = 0; at < many.length; at += 2) many[at] = 10;
+  assert.equal(
+    protobufReader(text)(many).poison?.message,
+    'the value is not Protobuf of its schema: its objects have far more members than the data has bytes',
+  );
+  assert.equal(protobufReader(text)(many.subarray(0, 10_000)).poison, undefined);
+});
+
+test('groups within groups, and parts within parts, are not gone over as often as they are deep', () => {
+  const text = proto3('M child = 1; string text = 2;');
+  const groups = (depth: number) =>
+    Buffer.concat([Buffer.alloc(depth, 0x0b), Buffer.alloc(40_000, 0x18), Buffer.alloc(depth, 0x0c)]);
+  const parts = (depth: number) => {
+    let message = Buffer.concat([Buffer.of(0x12, 0xc0, 0xb8, 2), Buffer.alloc(40_000, 0x61)]);
+    for (let level = 0; level < depth; level++) {
+      const length = [(message.length % 128) | 128, (Math.floor(message.length / 128) % 128) | 128, message.length >> 14];
+      message = Buffer.concat([Buffer.of(10, 0, 10, ...length), message]);
+    }
+    return message;
+  };
+  for (const made of [groups, parts]) {
+    assert.equal(protobufReader(text)(made(10)).poison, undefined);
+    assert.equal(
+      protobufReader(text)(made(200)).poison?.message,
+      'the value is not Protobuf of its schema: groups, or messages that come in parts, are nested too deeply',
+    );
+  }
+});

@@ -120,3 +120,42 @@ test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is fo
   assert.match(String(await read(strict, 6, '{"author":{}}')), /does not fit schema 6/);
   await registry.close();
 });
+
+test('a schema that is there and cannot be understood makes dead letters; nobody waits for it', async () => {
+  const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(' ');
+  let arrays: unknown = 'int';
+  for (let level = 0; level < 5_000; level++) arrays = { type: 'array', items: arrays };
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': { schemaType: 'PROTOBUF', schema: 'CgAB' },
+    '/schemas/ids/2': {
+      schemaType: 'PROTOBUF',
+      schema: 'syntax = "proto3"; package google.protobuf; import "google/protobuf/timestamp.proto"; message Timestamp { }',
+    },
+    '/schemas/ids/3': { schemaType: 'PROTOBUF', schema: `syntax = "proto3"; ${chain} message M5000 { }` },
+    '/schemas/ids/4': { schema: JSON.stringify(arrays) },
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const format = protobufFormat(registry);
+  assert.match(String(await read(format, 1, '')), /^undecodable: schema 1 cannot be used: /);
+  assert.match(String(await read(format, 2, '')), /^undecodable: schema 2 cannot be used: duplicate name/);
+  assert.match(String(await read(format, 3, Buffer.of(0))), /^undecodable: message M0 of the schema cannot be read: /);
+  assert.match(String(await read(avroFormat(registry), 4, '')), /^undecodable: schema 4 cannot be used: /);
+  await registry.close();
+});
+
+test("a keyword of the validator's own, which would answer with a promise that nobody waits for, makes a schema unusable", async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': json({ $async: true, type: 'object', required: ['content'] }) });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  assert.equal(
+    await read(jsonSchemaFormat(registry, { validate: true }), 1, '{}'),
+    'undecodable: schema 1 cannot be used: it has the keyword $async, which is no keyword of JSON Schema',
+  );
+  await registry.close();
+});
+
+test('a record whose schema was forgotten since it was prepared is not given up: reading it throws, and it is prepared again', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': avro });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  assert.throws(() => avroFormat(registry).read(record(writeFrame(1, Buffer.of(0)))), /must be prepared again/);
+  await registry.close();
+});

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
+import { sourceKind } from '../../support/memory/source-kind.ts';
 
 const MINUTE = 60_000;
 
@@ -102,4 +103,76 @@ test('records that are read again wait for their schemas too', async () => {
   registry.back();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
+});
+
+for (const [stage, filed] of [
+  ['rewind', true],
+  ['settle', false],
+] as const) {
+  test(`records whose schema was deleted after they were claimed become dead letters at ${stage}, once and for all; their neighbours go on`, async () => {
+    let readings = 0;
+    let deleted = false;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows: 6, maxAgeMs: 2_000 } },
+      service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {}) },
+      wrap: (ports) => {
+        const kind = changed(ports.kind, {
+          decode: (...given: Parameters<typeof ports.kind.decode>) => {
+            const [{ offset }] = given;
+            if (!deleted || offset % 2 === 0) return ports.kind.decode(...given);
+            readings++;
+            return { poison: { reason: 'unknown_schema', message: 'the registry does not know the schema id 7' } };
+          },
+        });
+        return { ...ports, kind: filed ? kind : sourceKind(kind) };
+      },
+    });
+    const instance = world.start();
+    for (let n = 0; n < 6; n++) world.event(0);
+    await world.clock.advance(5_000);
+    assert.equal(world.liveJobs().length, 1);
+    deleted = true;
+    await world.untilSettled(5 * MINUTE);
+    world.assertExactlyOnce();
+    const letters = world.published('dead').map(({ headers }) => {
+      const said = (name: string) => String(headers[`dead-letter-${name}`]);
+      return [said('offset'), said('reason'), said('stage')];
+    });
+    assert.deepEqual(
+      letters.sort(),
+      ['1', '3', '5'].map((offset) => [offset, 'unknown_schema', stage]),
+    );
+    assert.deepEqual(
+      world
+        .decisions()
+        .map(({ offset }) => offset)
+        .sort(),
+      [0, 2, 4],
+    );
+    assert.equal(readings, 3, 'each is decoded once more, and never again');
+    assert.equal(instance.budget.usedBytes, 0);
+    assert.equal(instance.gauge('balance_items', {}) ?? 0, 0);
+  });
+}
+
+test('a record that its format will not read unprepared ends the shard, not the record: the next claim prepares it again', async () => {
+  let forgotten = 3;
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (...given: Parameters<typeof ports.kind.decode>) => {
+          if (given[0].offset === 5 && forgotten-- > 0) throw new Error('schema 7 is not at hand');
+          return ports.kind.decode(...given);
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([world.published('dead').length, world.decisions().length, forgotten < 0], [0, 10, true]);
 });

@@ -81,6 +81,15 @@ test('two members that would get one name are a dead letter', () => {
   }
 });
 
+test('flattening ends at the limits: a long name stands before each member of its object', () => {
+  const members = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`k${index}`, 1]));
+  const metadata = { ['x'.repeat(100_000)]: members };
+  const tooLong = /^too_large: flattened, it has more than the 1048576 bytes allowed \(source\.mapping\.metadata\)$/;
+  assert.match(fateOf({ ...EVENT, metadata }, { flattenWith: '.' }), tooLong);
+  const tooMany = fateOf({ ...EVENT, metadata: { a: { b: 1, c: 2 } } }, { flattenWith: '.', maxMetadataKeys: 1 });
+  assert.equal(tooMany, 'too_large: flattened, it has more than the 1 keys allowed (source.mapping.metadata)');
+});
+
 test('metadata has limits of bytes and keys, also where an expression makes much of little', () => {
   const metadata = { a: 'x'.repeat(200), b: 1 };
   assert.match(fateOf({ ...EVENT, metadata }, { maxMetadataBytes: 100 }), /^too_large: the metadata has more than the 100 bytes/);
