@@ -30,20 +30,28 @@ type JsonSpan = Omit<CollectedSpan, 'attributes' | 'events' | 'links'> & {
 
 export class Collector implements AsyncDisposable {
   readonly requests: CollectorRequest[] = [];
-  /** Of every answer. */
-  status = 200;
+  /** Of every answer; undefined: there is none. */
+  status: number | undefined = 200;
+  #open = 0;
   readonly #server = createServer(async (request, response) => {
+    this.#open++;
+    response.once('close', () => this.#open--);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const raw = Buffer.concat(chunks);
     const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw;
     this.requests.push({ path: request.url, headers: request.headers, body });
-    response.writeHead(this.status).end();
+    if (this.status !== undefined) response.writeHead(this.status).end();
   });
 
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     return this;
+  }
+
+  /** Requests that are being answered, or waited for. */
+  get pending(): number {
+    return this.#open;
   }
 
   get url(): string {

@@ -13,6 +13,7 @@ export class CountedExporter implements SpanExporter {
   #failing = false;
   #lost = 0;
   #pending = 0;
+  #gaveUp = false;
 
   constructor(exporter: SpanExporter, { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
     this.#exporter = exporter;
@@ -20,22 +21,29 @@ export class CountedExporter implements SpanExporter {
     this.#metrics = metrics;
   }
 
-  /** Spans on their way. */
-  get pending(): number {
-    return this.#pending;
+  /** Spans on their way are lost, whatever is heard of them later. @returns how many */
+  giveUp(): number {
+    const spans = this.#pending;
+    this.#gaveUp = true;
+    this.#metrics.count('trace_spans_total', { outcome: 'failed' }, spans);
+    return spans;
   }
 
   export(spans: ReadableSpan[], done: Done): void {
     this.#pending += spans.length;
     this.#exporter.export(spans, (result) => {
       this.#pending -= spans.length;
-      const sent = result.code === SUCCESS;
-      this.#metrics.count('trace_spans_total', { outcome: sent ? 'exported' : 'failed' }, spans.length);
-      if (sent) this.#arrived();
-      else this.#failed(spans.length, result.error);
+      if (!this.#gaveUp) this.#heard(spans.length, result);
       // What is lost has been told; nobody tries again.
       done({ code: SUCCESS });
     });
+  }
+
+  #heard(spans: number, { code, error }: Parameters<Done>[0]): void {
+    const sent = code === SUCCESS;
+    this.#metrics.count('trace_spans_total', { outcome: sent ? 'exported' : 'failed' }, spans);
+    if (sent) this.#arrived();
+    else this.#failed(spans, error);
   }
 
   #arrived(): void {

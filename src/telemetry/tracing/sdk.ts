@@ -52,8 +52,7 @@ export function startSdk(settings: TracingSettings, { name, version, logger, met
         logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'the last traces could not be sent');
       });
       if ((await Promise.race([closed, late.promise])) === 'late') {
-        metrics.count('trace_spans_total', { outcome: 'failed' }, exporter.pending);
-        logger.warn({ spans: exporter.pending }, 'the last traces could not be sent in time');
+        logger.warn({ spans: exporter.giveUp() }, 'the last traces could not be sent in time');
       }
       clearTimeout(timer);
       diag.disable();

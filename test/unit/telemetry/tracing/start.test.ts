@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { trace } from '@opentelemetry/api';
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { startTracing } from '../../../../src/telemetry/tracing/index.ts';
 import { Collector } from '../../../support/collector.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { RecordingLogger, RecordingMetrics } from '../../../support/memory/recording-telemetry.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -99,6 +102,39 @@ test('a collector that refuses is told of once, and what was lost is counted', a
   const warnings = logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
   assert.deepEqual(warnings, ['traces do not arrive at the collector; the pipelines go on without']);
   assert.equal(metrics.counter('trace_spans_total', { outcome: 'failed' }), 3);
+});
+
+test('what a collector does not take in time at the end is lost, said and counted once', async () => {
+  await using collector = await new Collector().start();
+  collector.status = undefined;
+  const env = environment({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '300' });
+  const { logger, metrics, version } = telemetry();
+  const { tracer, close } = await startTracing(env, { logger, metrics, version });
+  tracer.startBatch('process events', {}, []).end();
+  await close(50);
+  assert.match(logger.text(), /warn the last traces could not be sent in time \{"spans":1\}/);
+  // Until the request itself has given up.
+  await eventually('the request is over', () => collector.requests.length > 0 && collector.pending === 0);
+  assert.equal(metrics.counter('trace_spans_total'), 1);
+});
+
+test('a provider that was registered before is used, and no other is started', async () => {
+  const exporter = new InMemorySpanExporter();
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
+  try {
+    const parts = telemetry();
+    const { tracer, close } = await startTracing({ OTEL_TRACES_EXPORTER: 'otlp' }, parts);
+    tracer.startBatch('process events', {}, []).end();
+    await close(0);
+    assert.deepEqual(
+      exporter.getFinishedSpans().map(({ name }) => name),
+      ['process events'],
+    );
+    assert.match(parts.logger.text(), /registered in this process/);
+    assert.doesNotMatch(parts.logger.text(), /traces are sent/);
+  } finally {
+    trace.disable();
+  }
 });
 
 test('what cannot be used is said, and the pipelines go on without', async () => {
