@@ -98,6 +98,7 @@ async function stay({ running }: DemoResult, screen: Screen, { directory, over }
   const localBroker: [string, string][] = brokerFiles === undefined ? [] : [['', path.basename(brokerFiles)]];
   const pipelines = Object.values(names.pipelines);
   const shown: [string, string][] = [
+    ['console', `${connector.url}/`],
     ['metrics', `${connector.url}/metrics`],
     ['health', `${connector.url}/livez  ${connector.url}/readyz`],
     ['sandbox', `${sandbox.url}/sandbox/batches`],

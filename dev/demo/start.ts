@@ -77,7 +77,7 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
     (await connectorStarting.catch(() => undefined))?.stop(over.aborted && !shared ? 0 : GRACE_MS),
   );
   const [connector] = await unlessEnded(over, Promise.all([connectorStarting, reading]));
-  lines.up('connector', `${connector.url}/metrics`, CONFIG_FILE);
+  lines.up('connector', `${connector.url}/`, `${CONFIG_FILE}; open its console in a browser`);
   lines.done();
   screen.print();
   for (const { name, names: topics, input } of pipelines) {

@@ -138,7 +138,8 @@ export function past(
         activity.observe('event_to_decision_seconds', { pipeline: name }, 14 + 11 * wave + 26 * random.next() ** 4);
     }
     activity.set('items_in_flight', { pipeline: name }, Math.round(inFlight));
-    activity.set('consumer_lag', { pipeline: name }, Math.round(stuck ? perStep * 40 * random.next() : 90 * random.next()));
+    const behindMs = Math.max(0, atMs - nowMs + (shape.slow ?? 0) * MINUTE);
+    activity.set('consumer_lag', { pipeline: name }, Math.round(90 * random.next() + 0.6 * behindMs));
     pipeline.sample(atMs);
   }
   activity.count('dead_lettered_total', { pipeline: name, reason: 'not_json' }, 12);
@@ -248,7 +249,6 @@ export function troubleScene(nowMs = Date.now()): Scene {
   });
   const made = scene([view], nowMs);
   past(made, 'comments', nowMs, { slow: 5 });
-  made.activity.set('consumer_lag', { pipeline: 'comments' }, 183_667);
   made.health.notReady(
     'comments/service',
     'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself',
