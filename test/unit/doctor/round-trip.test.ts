@@ -48,7 +48,7 @@ function review({ states = ['SUCCESS'], file = decided }: Script) {
 
 async function roundTrip(kind: PipelineKind | undefined, change: (world: FakeWorld) => void = () => {}) {
   const world = new FakeWorld();
-  world.roundTrip = { limitMs: 2_000, type: undefined };
+  world.roundTrip = { limitMs: 60_000, type: undefined };
   world.remote = kind;
   change(world);
   const line = (await world.results()).get('service.round-trip');
@@ -68,7 +68,7 @@ test('one row, marked as a test, with the type of the configuration, comes back 
 test('the type is the one given, else the first configured, else that of a record, else there is no round trip', async () => {
   const records = [{ timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded }];
   for (const [change, type] of [
-    [(world: FakeWorld) => Object.assign(world, { records, roundTrip: { limitMs: 2_000, type: 'given' } }), 'given'],
+    [(world: FakeWorld) => Object.assign(world, { records, roundTrip: { limitMs: 60_000, type: 'given' } }), 'given'],
     [(world: FakeWorld) => Object.assign(world, { records }), 'post'],
     [(world: FakeWorld) => Object.assign(world, { records, types: [] }), 'of-a-record'],
   ] as const) {
@@ -98,7 +98,9 @@ test('what came back is compared', async () => {
 test('a batch that ends badly, and one that does not end, are told with their id', async () => {
   const ended = await roundTrip(review({ states: ['PENDING', 'ERROR'] }).kind);
   assert.deepEqual([ended.status, ended.found], ['failed', 'batch b1 ended as ERROR']);
-  const pending = await roundTrip(review({ states: ['PENDING'] }).kind);
+  const pending = await roundTrip(review({ states: ['PENDING'] }).kind, (world) => {
+    world.roundTrip = { limitMs: 1_000, type: undefined };
+  });
   assert.equal(pending.status, 'warning');
   assert.match(pending.found, /^batch b1 was uploaded, and is PENDING after \d\.\d s: the service goes on with it$/);
   assert.equal(pending.remedy, 'ask again with batch get b1');
