@@ -22,6 +22,8 @@ import { allBuilds, type Build } from './builds.ts';
 const SHARDS = 2;
 /** Of one write, by kind. */
 const RECORDS = { review: 40, import: 8, lookup: 4 };
+/** For what takes a second on a machine that does nothing else, ms. */
+const DEADLINE_MS = 60_000;
 /** Between two writes, ms. */
 const PAUSE_MS = 200;
 
@@ -68,7 +70,8 @@ class Roll {
   async replace(end: 'SIGKILL' | 'SIGTERM', build: Build): Promise<number> {
     const old = this.#running.shift();
     assert.ok(old !== undefined);
-    await eventually(`${old.build.name} has batches under way`, () => liveJobs(old.replica, this.#stack.replicas) > 0);
+    const busy = () => liveJobs(old.replica, this.#stack.replicas) > 0;
+    await eventually(`${old.build.name} has batches under way`, busy, { deadlineMs: DEADLINE_MS });
     old.replica.process.kill(end);
     const { code } = await old.replica.process.exited;
     if (end === 'SIGTERM') assert.equal(code, 0, old.replica.lines.slice(-15).join('\n'));
@@ -87,7 +90,7 @@ class Roll {
       ended = true;
     });
     const working = Promise.all([
-      eventually('it owns a shard of each pipeline', () => ended || owns(), { deadlineMs: 30_000 }),
+      eventually('it owns a shard of each pipeline', () => ended || owns(), { deadlineMs: DEADLINE_MS }),
       ...KINDS.map((pipeline) => replica.logged('batch settled', { where: (line) => line.pipeline === pipeline })),
     ]);
     await working.catch(({ message }: Error) => {
@@ -105,7 +108,7 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
   const stack = await startStack(kafka, directory, {
     ...first,
     beside,
-    config: { log: { level: 'debug' } },
+    config: { log: { level: 'debug' }, shutdown: { timeout: '20s' } },
     policy: {
       timing: { reviewTime: '600ms', importTime: '500ms', storageEventDelay: '100ms' },
       review: REVIEW_RULES,
@@ -148,7 +151,7 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
 
   const witnesses = lines.map(({ pipeline, writer }) => new Witness(kafka, pipeline, writer.produced));
   const settled = async () => (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
-  const drained = await eventually('everything is settled', settled, { deadlineMs: 30_000, everyMs: 100 }).catch(
+  const drained = await eventually('everything is settled', settled, { deadlineMs: DEADLINE_MS, everyMs: 100 }).catch(
     (error: Error) => error.message,
   );
   // An orderly end, so that nothing more can come after the last look.
