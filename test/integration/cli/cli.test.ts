@@ -28,6 +28,7 @@ describe('the command line as a process', TIMEOUT, () => {
     for (const command of [
       'run',
       'check',
+      'doctor',
       'journal',
       'explain',
       'audit',
@@ -47,6 +48,7 @@ describe('the command line as a process', TIMEOUT, () => {
     for (const [command, options] of [
       ['run', ['--config']],
       ['check', ['--config', '--quiet', '--sample', '--key', '--header']],
+      ['doctor', ['--config', '--pipeline', '--json', '--round-trip', '--type', '--timeout']],
       ['journal', ['--config', '--pipeline', '--json', '--no-service']],
       ['explain', ['--config', '--pipeline', '--json', '--no-service', '--thorough']],
       ['audit', ['--config', '--pipeline', '--json', '--partition', '--from', '--since', '--to']],
