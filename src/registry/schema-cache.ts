@@ -12,6 +12,9 @@ import { REGISTRY_BACKOFF, type RegistrySettings, SILENT_REGISTRY_OBSERVER, UNKN
 const MAX_ENTRIES = 2_000;
 /** What was prepared is read within this, also when the shard had to wait for memory in between. */
 const LATELY_MS = 10 * 60_000;
+/** Entries beyond which ids that led nowhere are forgotten sooner: values that are none of a registry's can name a new one each. */
+const MANY_ENTRIES = 20_000;
+const LATELY_NOWHERE_MS = 60_000;
 /** Ids asked for at once. */
 const LOADS_AT_ONCE = 8;
 
@@ -144,6 +147,9 @@ export class SchemaCache<T> {
 
   #forget(nowMs: number): void {
     if (this.#entries.size < MAX_ENTRIES) return;
-    for (const [id, { usedMs }] of this.#entries) if (nowMs - usedMs > LATELY_MS) this.#entries.delete(id);
+    const nowhereMs = this.#entries.size < MANY_ENTRIES ? LATELY_MS : LATELY_NOWHERE_MS;
+    for (const [id, { usedMs, loaded }] of this.#entries) {
+      if (nowMs - usedMs > (loaded.poison === undefined ? LATELY_MS : nowhereMs)) this.#entries.delete(id);
+    }
   }
 }

@@ -115,3 +115,17 @@ test('schemas that nobody asked for lately are forgotten when there are many; th
   assert.deepEqual(cache.get(5_000), { schema: 5_000 });
   assert.equal(cache.get(1), undefined);
 });
+
+test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
+  let nowMs = 0;
+  const clock = { ...registrySettings([]).clock, now: () => nowMs };
+  const cache = new SchemaCache<number>(async (id) => (id === 0 ? id : undefined), registrySettings([], { clock }));
+  await cache.ensure(Array.from({ length: 20_000 }, (_, id) => id).values(), signal);
+  nowMs = 60_000;
+  await cache.ensure([30_000], signal);
+  assert.equal(cache.get(1)?.poison?.reason, 'unknown_schema');
+  nowMs++;
+  await cache.ensure([30_001], signal);
+  assert.deepEqual([cache.get(0), cache.get(1)], [{ schema: 0 }, undefined]);
+  assert.equal(cache.get(30_000)?.poison?.reason, 'unknown_schema');
+});
