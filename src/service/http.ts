@@ -88,11 +88,17 @@ export class HttpPool {
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     let sent = false;
+    const headersTimeoutMs = request.headersTimeoutMs ?? this.#timeouts.headersTimeoutMs;
+    const late = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
     const noteSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
       dispatch(
         options,
         watchSending(handler, () => {
           sent = true;
+          clearTimeout(timer);
+          // undici's own clock begins anew with each interim answer (1xx).
+          timer = setTimeout(() => late.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')), 2 * headersTimeoutMs);
           request.onSent?.();
         }),
       );
@@ -101,13 +107,13 @@ export class HttpPool {
       ...target,
       method: request.method,
       body: request.body ?? null,
-      headersTimeout: request.headersTimeoutMs ?? this.#timeouts.headersTimeoutMs,
-      signal,
+      headersTimeout: headersTimeoutMs,
+      signal: AbortSignal.any([signal, late.signal]),
     });
     try {
       // undici lets an aborted request wait while it connects; here the abort wins at once.
-      const { statusCode, headers, body } = await abortable(exchange, signal, (late) =>
-        late.body.on('error', () => {}).destroy(),
+      const { statusCode, headers, body } = await abortable(exchange, signal, (unwanted) =>
+        unwanted.body.on('error', () => {}).destroy(),
       );
       if (proxied && statusCode === 407) {
         body.on('error', () => {}).destroy();
@@ -126,6 +132,8 @@ export class HttpPool {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw networkError(error, sent ? 'sent' : 'connecting');
+    } finally {
+      clearTimeout(timer);
     }
   }
 

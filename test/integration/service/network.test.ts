@@ -210,6 +210,18 @@ test('each host of transfers is told once, before it is talked to', async (t) =>
   assert.deepEqual(observer.hosts, [new URL(server.url).host]);
 });
 
+test('an answer that is announced again and again, and never comes, is given up', async (t) => {
+  const server = await rawServer(t, (socket, received) => {
+    if (!received.endsWith('hello\r\n') && !received.endsWith('\r\n\r\n')) return;
+    const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
+    socket.once('close', () => clearInterval(timer));
+  });
+  const { client } = clientFor(t, HERE, { headersTimeoutMs: 100, retry: { maxRetries: 0 } });
+  const late = { failure: 'unavailable', message: /did not answer in time/ };
+  await assert.rejects(client.upload(server.url, BODY, CSV), { ...late, mayHaveArrived: true });
+  await assert.rejects(collect(client.download(server.url, NEVER)), late);
+});
+
 test('an answer with more headers than any honest one is not read', async (t) => {
   const server = await httpServer(t, (response) => {
     for (let n = 0; n < 40; n++) response.setHeader(`x-padding-${n}`, 'x'.repeat(1000));
