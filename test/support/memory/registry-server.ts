@@ -46,6 +46,15 @@ const unknown: Answer = { status: 404, body: { error_code: 40_401, message: 'not
 
 async function route(registry: MemoryRegistry, path: string, schema: NewSchema | undefined): Promise<Answer | undefined> {
   const { signal } = new AbortController();
+  const [, id] = /^GET \/schemas\/ids\/(\d+)$/.exec(path) ?? [];
+  if (id !== undefined) {
+    const known = await registry.byId(Number(id), signal);
+    return known && { status: 200, body: { schema: known.text, schemaType: known.type } };
+  }
+  if (/^GET \/subjects\/[^/]+\/versions$/.test(path)) {
+    const versions = await registry.versions(decodeURIComponent(path.split('/')[2] ?? ''), signal);
+    return versions && { status: 200, body: versions };
+  }
   const [, asked, subject, version, latest] =
     /^(GET|POST) (?:\/compatibility)?\/subjects\/([^/]+)(\/versions)?(\/latest)?$/.exec(path) ?? [];
   const name = decodeURIComponent(subject ?? '');

@@ -1,0 +1,97 @@
+/** What the doctor says of a schema registry: reached or not, the schema of the output, the newest schema of the source. */
+import assert from 'node:assert/strict';
+import { after, beforeEach, test } from 'node:test';
+import { eventFormat } from '../../../src/app/all-formats.ts';
+import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from '../../../src/app/doctor-registry.ts';
+import { schemaRegistry } from '../../../src/app/schema-registry.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import type { Finding } from '../../../src/doctor/index.ts';
+import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { serveRegistry } from '../../support/memory/registry-server.ts';
+import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
+
+const SUBJECT = 'events-value';
+const SIGNAL = new AbortController().signal;
+let registry = new MemoryRegistry();
+const server = await serveRegistry(
+  new Proxy({} as MemoryRegistry, {
+    get: (_target, name: keyof MemoryRegistry) => {
+      const member = registry[name];
+      return typeof member === 'function' ? member.bind(registry) : member;
+    },
+  }),
+);
+after(() => server.close());
+beforeEach(() => {
+  registry = new MemoryRegistry();
+});
+
+async function ask(): Promise<{ connect: string; output: Finding | undefined; source: Finding | undefined }> {
+  const text = `
+kafka: {brokers: "127.0.0.1:1"}
+service: {baseUrl: "https://review.example", apiKey: k}
+schemaRegistry: {urls: "${server.url}"}
+pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic: decisions, format: avro}}]
+`;
+  const config = parseConfig(text, {}, { file: 'f', directory: '.' });
+  const [pipeline] = config.pipelines;
+  const client = schemaRegistry(config.schemaRegistry);
+  assert.ok(pipeline && client);
+  try {
+    const connect = await doctorRegistry(config, client)
+      .ask(SIGNAL)
+      .then(
+        () => 'answers',
+        (error: Error) => error.message,
+      );
+    if (connect !== 'answers') return { connect, output: undefined, source: undefined };
+    return {
+      connect,
+      output: await outputSchemaOf(config, pipeline, client)?.(SIGNAL),
+      source: await sourceSchemaOf(pipeline, client, () => eventFormat('avro', client, { validate: false }))?.(SIGNAL),
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+const EVENT = JSON.stringify({ type: 'record', name: 'Event', fields: [{ name: 'content', type: 'string' }] });
+
+test('subjects that are not there: the output fails with the command, the source is to be looked at', async () => {
+  const { connect, output, source } = await ask();
+  assert.equal(connect, 'answers');
+  assert.deepEqual([output?.status, output?.remedy], ['failed', 'run schemas register']);
+  assert.match(output?.found ?? '', /is not registered under subject decisions-value$/);
+  assert.equal(source?.status, 'warning');
+});
+
+test('a source whose newest schema can be read is well, whatever the values hold', async () => {
+  await registry.register(SUBJECT, { type: 'AVRO', text: EVENT }, SIGNAL);
+  const { source } = await ask();
+  assert.deepEqual(source, { status: 'ok', found: 'version 1 of subject events-value can be read' });
+});
+
+test('a schema of another type, and one that is none, are wrong', async () => {
+  await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
+  assert.match((await ask()).source?.found ?? '', /^version 1 of subject events-value is of type JSON$/);
+  registry = new MemoryRegistry();
+  await registry.register(SUBJECT, { type: 'AVRO', text: '{"type":"no such type"}' }, SIGNAL);
+  const { source } = await ask();
+  assert.equal(source?.status, 'failed');
+  assert.match(source?.found ?? '', /^version 1 of subject events-value: schema 1 cannot be used/);
+});
+
+test('an output whose subject holds something else is incompatible', async () => {
+  registry.judge = () => ({ compatible: false, messages: ['a field is missing'] });
+  await registry.register('decisions-value', { type: 'AVRO', text: EVENT }, SIGNAL);
+  const { output } = await ask();
+  assert.equal(output?.status, 'failed');
+  assert.match(output?.found ?? '', /is incompatible with version 1 of subject decisions-value \(a field is missing\)$/);
+});
+
+test('a registry that refuses the credentials, or does not answer, says which, and what to do', async () => {
+  registry.failure = new RegistryUnavailable('401', 'no');
+  assert.match((await ask()).connect, /give it credentials that may read the subject$/);
+  registry.failure = new RegistryUnavailable('503', 'down');
+  assert.match((await ask()).connect, /check schemaRegistry, and whether it runs$/);
+});
