@@ -46,12 +46,13 @@ describe('exit codes', () => {
       unreachable: 3,
       refused: 4,
       missing: 5,
-      notTaken: 11,
       double: 6,
       unknown: 7,
       failed: 8,
       partlyFailed: 9,
       unfinished: 10,
+      notTaken: 11,
+      unwell: 12,
       interrupted: 130,
     });
   });

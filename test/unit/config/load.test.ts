@@ -17,7 +17,7 @@ describe('a configuration that is right', () => {
     assert.deepEqual([kafka.brokers, kafka.clientId], [['broker:9092'], 'content-review-connector']);
     assert.equal(service.apiKey.reveal(), 'key-1');
     assert.deepEqual(service.retry, { attempts: 5, baseMs: 250, capMs: 20_000 });
-    assert.deepEqual(http, { enabled: true, host: '127.0.0.1', port: 9464 });
+    assert.deepEqual(http, { enabled: true, console: true, host: '127.0.0.1', port: 9464 });
     assert.equal(memory.budgetBytes, 64 * 2 ** 20);
     const [pipeline] = pipelines;
     assert.equal(pipeline?.source.group, 'content-review-posts');
@@ -44,7 +44,7 @@ describe('a configuration that is right', () => {
     const text = `${MINIMAL.replace('[broker:9092]', `"\${B}"`)}http: {port: "\${P}", enabled: "\${E}"}\nmemory: {budget: "\${M}"}\n`;
     const config = parse(text, { B: 'a:1, b:2', P: '0', E: 'false', M: '128MiB' });
     assert.deepEqual(config.kafka.brokers, ['a:1', 'b:2']);
-    assert.deepEqual(config.http, { enabled: false, host: '127.0.0.1', port: 0 });
+    assert.deepEqual(config.http, { enabled: false, console: true, host: '127.0.0.1', port: 0 });
     assert.equal(config.memory.budgetBytes, 128 * 2 ** 20);
   });
 
