@@ -35,6 +35,7 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/nemeses/one-broker', 50],
   ['test/nemeses/', 90],
   ['test/chaos/kill', 90],
+  ['test/integration/upgrade/', 90],
   // These hold the connector to seconds that it promises: one file at most beside them.
   ['test/integration/connector/shutdown', 145],
   ['test/integration/connector/restart', 145],
