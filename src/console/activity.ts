@@ -113,7 +113,7 @@ export class PipelineActivity {
     return { p50: all.quantile(0.5), p95: all.quantile(0.95) };
   }
 
-  /** How records ended since the start, and after `atMs`; the most first. */
+  /** How records ended since the start, and after `atMs`: by what is counted, the most first. */
   outcomesAfter(atMs: number): OutcomeCount[] {
     const recent = new Map(this.#outcomes);
     for (const sample of this.#samples) {
@@ -122,9 +122,12 @@ export class PipelineActivity {
     }
     return [...this.#totals]
       .map(([outcome, total]) => ({ outcome, recent: recent.get(outcome) ?? 0, total }))
-      .sort((a, b) => b.total - a.total);
+      .sort((a, b) => rank(a.outcome) - rank(b.outcome) || b.total - a.total);
   }
 }
+
+const WORDS = Object.values(OUTCOMES);
+const rank = (outcome: string): number => WORDS.findIndex((word) => outcome.startsWith(word));
 
 /** Metrics that pass through. */
 export class Activity implements Metrics {

@@ -1,6 +1,5 @@
 /** Lines over the last minutes, as SVG. */
 import { make, say } from './dom.js';
-import { WINDOW_MS } from './history.js';
 
 /**
  * @typedef {[atMs: number, value: number | null][]} Points
@@ -42,6 +41,7 @@ export class Chart {
   /** @type {number | null} */
   #cursor = null;
   #width = 0;
+  #windowMs = 600_000;
 
   /**
    * @param {HTMLElement} figure
@@ -74,8 +74,9 @@ export class Chart {
     }).observe(this.svg);
   }
 
-  /** @param {Points[]} points one for each label @param {number} nowMs */
-  show(points, nowMs) {
+  /** @param {Points[]} points one for each label @param {number} nowMs @param {number} windowMs */
+  show(points, nowMs, windowMs) {
+    this.#windowMs = windowMs;
     this.#lines = points.map((line, at) => ({ label: this.options.labels[at] ?? '', points: line }));
     this.#nowMs = nowMs;
     this.#draw();
@@ -85,12 +86,13 @@ export class Chart {
     const { format } = this.options;
     const width = this.#width;
     if (width === 0) return;
-    const fromMs = this.#nowMs - WINDOW_MS;
+    const fromMs = this.#nowMs - this.#windowMs;
+    const minutes = this.#windowMs / 60_000;
     const seen = this.#lines.map(({ points }) => points.filter(([atMs]) => atMs >= fromMs));
     const max = Math.max(0, ...seen.flat().map(([, value]) => value ?? 0));
     const marks = (this.options.ticks ?? ticks)(max);
     const top = marks.at(-1) ?? 1;
-    const x = (/** @type {number} */ atMs) => PAD.left + ((atMs - fromMs) / WINDOW_MS) * (width - PAD.left - PAD.right);
+    const x = (/** @type {number} */ atMs) => PAD.left + ((atMs - fromMs) / this.#windowMs) * (width - PAD.left - PAD.right);
     const y = (/** @type {number} */ value) => HEIGHT - PAD.bottom - (value / top) * (HEIGHT - PAD.top - PAD.bottom);
     const parts = [];
     for (const mark of marks) {
@@ -98,8 +100,8 @@ export class Chart {
       parts.push(node('text', { x: PAD.left - 8, y: y(mark) + 4, 'text-anchor': 'end' }, (this.options.axis ?? format)(mark)));
     }
     for (const [text, atMs, anchor] of /** @type {const} */ ([
-      ['−10 min', fromMs, 'start'],
-      ['−5 min', fromMs + WINDOW_MS / 2, 'middle'],
+      [`−${minutes} min`, fromMs, 'start'],
+      [`−${minutes / 2} min`, fromMs + this.#windowMs / 2, 'middle'],
       ['now', this.#nowMs, 'end'],
     ]))
       parts.push(node('text', { x: x(atMs), y: HEIGHT - 4, 'text-anchor': anchor }, text));
@@ -121,7 +123,7 @@ export class Chart {
         }
       parts.push(node('path', { class: `line ${at === 0 ? 'first' : 'second'}`, d: path }));
     }
-    const atMs = this.#cursor === null ? this.#nowMs : fromMs + this.#cursor * WINDOW_MS;
+    const atMs = this.#cursor === null ? this.#nowMs : fromMs + this.#cursor * this.#windowMs;
     if (this.#cursor !== null)
       parts.push(node('line', { class: 'cursor', x1: x(atMs), x2: x(atMs), y1: PAD.top, y2: HEIGHT - PAD.bottom }));
     const values = seen.map((points) => nearest(points, atMs));
@@ -129,7 +131,7 @@ export class Chart {
     this.svg.replaceChildren(...parts);
     this.svg.setAttribute(
       'aria-label',
-      `${this.options.title}, the last 10 minutes. Now ${this.#lines.map(({ label, points }) => `${label} ${format(nearest(points, this.#nowMs))}`).join(', ')}; at most ${format(max)}.`,
+      `${this.options.title}, the last ${minutes} minutes. Now ${this.#lines.map(({ label, points }) => `${label} ${format(nearest(points, this.#nowMs))}`).join(', ')}; at most ${format(max)}.`,
     );
   }
 }

@@ -3,6 +3,8 @@
 /** @typedef {import('../activity.ts').Sample} Sample */
 
 export const WINDOW_MS = 600_000;
+/** Soon after a start there is less to show, and the charts show that larger. */
+const WINDOWS_MS = [120_000, 300_000];
 /** A rate is told over this long: single seconds jump. */
 const RATE_MS = 10_000;
 
@@ -20,6 +22,12 @@ export class History {
 
   get lastMs() {
     return this.samples.at(-1)?.atMs ?? 0;
+  }
+
+  /** How far back the charts reach. */
+  get windowMs() {
+    const span = this.lastMs - (this.samples[0]?.atMs ?? this.lastMs);
+    return WINDOWS_MS.find((windowMs) => span <= windowMs) ?? WINDOW_MS;
   }
 
   /** @param {'consumed' | 'decided'} what @returns {[number, number | null][]} per second, over the last moments */

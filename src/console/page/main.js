@@ -116,9 +116,9 @@ function show(state) {
   showAbout(state);
   showPipelines(state);
   showFigures(state);
-  charts.throughput.show([history.rates('consumed'), history.rates('decided')], state.nowMs);
-  charts.latency.show([history.values('p50'), history.values('p95')], state.nowMs);
-  charts.flight.show([history.values('inFlight'), history.values('lag')], state.nowMs);
+  charts.throughput.show([history.rates('consumed'), history.rates('decided')], state.nowMs, history.windowMs);
+  charts.latency.show([history.values('p50'), history.values('p95')], state.nowMs, history.windowMs);
+  charts.flight.show([history.values('inFlight'), history.values('lag')], state.nowMs, history.windowMs);
   showMinutes(history, state.nowMs);
   showBatches(state, explain.show);
   showOutcomes(state);

@@ -140,7 +140,9 @@ export function showBatches(state, explain) {
       return tr;
     },
     (tr, job) => {
-      const waits = waitsFor(job.waitsFor);
+      // Its results are there: what is next is not worth a reason of its own yet.
+      const waits =
+        job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null ? 'the download' : waitsFor(job.waitsFor);
       const held = job.waitsFor !== null && job.waitsFor !== 'review';
       const heard = job.remoteState === null || job.askedMs === null ? '' : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
       say(cell(tr, 0), job.remoteId);
@@ -165,7 +167,7 @@ export function showBatches(state, explain) {
 export function showOutcomes({ detail: { outcomes } }) {
   el('t-outcomes').hidden = outcomes.length === 0;
   el('e-outcomes').hidden = outcomes.length > 0;
-  const good = (/** @type {string} */ outcome) => /^decision SUCCESS|^skipped/.test(outcome);
+  const good = (/** @type {string} */ outcome) => /^decision SUCCESS|^result |^skipped/.test(outcome);
   each(
     body('t-outcomes'),
     outcomes,

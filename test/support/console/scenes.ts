@@ -294,12 +294,12 @@ export function hugeScene(nowMs = Date.now()): Scene {
   return made;
 }
 
-export async function serve({ sources }: Scene, port = 0): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
+export async function serve({ sources }: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
   const pages = new Console(sources, '127.0.0.1');
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
   const health = new Health({ stuckAfterMs: MINUTE });
-  const server = await startTelemetryServer({ host: '127.0.0.1', port, metrics, health, logger, pages });
+  const server = await startTelemetryServer({ host: '127.0.0.1', port: 0, metrics, health, logger, pages });
   const close = async () => {
     pages.close();
     await server.close();

@@ -96,6 +96,15 @@ test('a steady stream has a steady rate, and samples that come twice count once'
   assert.equal(history.samples.length, 1, 'what is too old is forgotten');
 });
 
+test('the charts reach as far back as there is something to show, ten minutes at most', () => {
+  const windows = [1, 50, 61, 140, 160, 320].map((samples) => {
+    const history = new History();
+    history.add(Array.from({ length: samples }, (_, at) => sample(1_000_000 + at * 2_000, 1)));
+    return history.windowMs / 60_000;
+  });
+  assert.deepEqual(windows, [2, 2, 2, 5, 10, 10]);
+});
+
 test('the table by the minute holds every record of the window', () => {
   const history = new History();
   history.add(Array.from({ length: 300 }, (_, at) => sample(2_000 + at * 2_000, 1)));
