@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
@@ -43,8 +44,10 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     });
     after(() => stack?.stop());
 
-    async function lines(): Promise<{ readonly code: number; readonly byCheck: ReadonlyMap<string, Line> }> {
-      const { code, out, err } = await tool('doctor', '--config', stack.configFile, '--json');
+    async function lines(
+      configFile = stack.configFile,
+    ): Promise<{ readonly code: number; readonly byCheck: ReadonlyMap<string, Line> }> {
+      const { code, out, err } = await tool('doctor', '--config', configFile, '--json');
       assert.equal(err, '');
       assert.ok(!out.includes(PASSWORD));
       const all = out
@@ -64,6 +67,20 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       assert.equal(code, EXIT.ok);
       assert.match(byCheck.get('kafka.connect')?.found ?? '', /TLS, scram-sha-512, as User:connector$/);
       assert.match(byCheck.get('kafka.certificates')?.found ?? '', /^the first of 2 to expire does so on \d{4}-\d{2}-\d{2}/);
+    });
+
+    it('says in one line that the login is refused, and tries nothing that needs it', async () => {
+      const text = readFileSync(stack.configFile, 'utf8');
+      const wrong = file('doctor-wrong.yaml', text.replace(/username: connector/, 'username: unknown-to-brokers'));
+      const { code, byCheck } = await lines(wrong);
+      assert.equal(code, EXIT.unwell);
+      const failed = [...byCheck.values()].filter(({ status }) => status === 'failed');
+      assert.deepEqual(
+        failed.map(({ check }) => check),
+        ['kafka.connect'],
+      );
+      assert.match(failed[0]?.found ?? '', /unknown-to-brokers.*kafka\.sasl\.username/);
+      assert.match(byCheck.get('group.members')?.found ?? '', /^not tried, because kafka\.brokers .* failed$/);
     });
 
     it('names each right that is missing in the line of what needs it', async () => {
