@@ -117,10 +117,12 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     // On a port of its own: the one before may be somebody else's by now.
     const again = await serve(shown);
     t.after(again.close);
-    await page.route('**/api/state*', (route) =>
-      route.continue({ url: route.request().url().replace(server.url, again.server.url) }),
-    );
+    await page.route('**/api/state*', async (route) => {
+      const answer = await fetch(route.request().url().replace(server.url, again.server.url));
+      await route.fulfill({ body: await answer.text(), contentType: 'application/json' });
+    });
     await page.locator('#verdict', { hasText: 'All is well' }).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('shows the pipeline that the address names, and changes by the keyboard', async (t) => {
