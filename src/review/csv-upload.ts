@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import type { EncodedBody } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
+import { memoryBesideText } from '../event/json-memory.ts';
 import { type ColumnOptions, RowLayout } from './columns.ts';
 
 /** Rows between two turns of the event loop: about a millisecond's work. */
@@ -27,7 +28,7 @@ export async function encodeCsv(items: readonly ContentItem[], columns: ColumnOp
   let estimate = 1024;
   for (const [index, item] of items.entries()) {
     layout.observe(item);
-    estimate += item.bytes;
+    estimate += Math.max(0, item.bytes - memoryBesideText(item.metadata));
     if (index % (SLICE_ROWS * 16) === SLICE_ROWS * 16 - 1) await nextTurn();
   }
 

@@ -4,6 +4,7 @@ import type { ContentItem } from '../core/record.ts';
 import { EventInput, typeOfFound } from '../event/expression/index.ts';
 import { hasValue } from '../event/format.ts';
 import { poison } from '../event/json-event.ts';
+import { memoryBesideText } from '../event/json-memory.ts';
 import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
 import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { compileOutputKey } from '../event/output-key.ts';
@@ -60,7 +61,7 @@ export function createDecoder(mapping: MappingOptions): Decoder {
       const headers = pickHeaders(record.headers, headerNames);
       const { partition, offset, timestampMs, key, value } = record;
       // An expression may make more of an event than it holds.
-      const bytes = Math.max(value.length, content.length + (metadata.bytes ?? 0));
+      const bytes = Math.max(value.length, content.length + (metadata.bytes ?? 0)) + memoryBesideText(metadata.object);
       const item: ContentItem = {
         partition,
         offset,

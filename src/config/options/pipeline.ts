@@ -23,7 +23,12 @@ export function pipelineOptions() {
     source: sourceOptions(),
     batch: group('When a buffer becomes a batch: the first limit that is reached decides.', {
       maxRows: integer({ help: 'Rows of a batch.', fallback: 5_000, min: 1, max: 100_000 }),
-      maxBytes: bytes({ help: 'Bytes of content and metadata of a batch.', fallback: '8MiB', min: '1KiB', max: '1GiB' }),
+      maxBytes: bytes({
+        help: 'Bytes of content and metadata of a batch, as memory holds them: small nested objects take more than their text.',
+        fallback: '8MiB',
+        min: '1KiB',
+        max: '1GiB',
+      }),
       maxAge: duration({ help: 'Age of the oldest item in it, by the wall clock.', fallback: '30s', min: '10ms', max: '1d' }),
       escapeFormulas: flag({
         help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',

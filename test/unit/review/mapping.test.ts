@@ -160,3 +160,10 @@ test('expressions see headers, key and topic', () => {
   const item = itemOf(EVENT, over, { headers: { kind: Buffer.from('image') } });
   assert.deepEqual([item.type, item.metadata], ['image', { key: 'user-1', topic: 'events' }]);
 });
+
+test('memory is counted for what metadata is, not for its text: small objects take many times as much', () => {
+  const bytesOf = (metadata: unknown) => itemOf({ ...EVENT, metadata }, {}).bytes;
+  const [objects, text] = [bytesOf({ a: Array(1_000).fill({}) }), bytesOf({ a: 'x'.repeat(3_000) })];
+  assert.ok(objects >= text + 64 * 1_000, `${objects} and ${text}`);
+  assert.ok(bytesOf({ a: 1 }) < 400, 'what is small stays small');
+});
