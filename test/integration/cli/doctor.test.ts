@@ -7,7 +7,7 @@ import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { assertSilent } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
-import { type Stack, startStack } from '../../support/stack.ts';
+import { parseLogLine, type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';
 
@@ -108,7 +108,16 @@ test('beside a running connector all is well, a round trip comes back, and the c
   assert.match(lines.get('service.round-trip')?.found ?? '', /^batch [0-9a-f-]{36}: created, uploaded, reviewed, fetched/);
   assert.equal(lines.get('transactions.open')?.status, 'ok');
   assert.deepEqual(await state(), before);
-  assert.deepEqual(replica.lines.slice(from), []);
+  // A producer that was fenced would notice with its next transaction.
+  const more = [0, 1].map((partition) => ({ partition, value: JSON.stringify({ type: 'post', content: SECRET }) }));
+  await kafka.write(stack.topics.source, more);
+  await eventually('22 decisions', async () => (await kafka.readAll(stack.topics.decisions)).length === 22);
+  const levels = replica.lines.slice(from).map((line) => parseLogLine(line)?.level);
+  assert.deepEqual(
+    levels.filter((level) => level !== 'info'),
+    [],
+    replica.lines.slice(from).join('\n'),
+  );
 });
 
 test('a wrong key, a topic that is missing and a journal that forgets are told each by its line, with the remedy', async () => {
