@@ -21,11 +21,11 @@ import { allBuilds, type Build } from './builds.ts';
 /** Of each pipeline: one for each replica at least. */
 const SHARDS = 2;
 /** Of one write, by kind. */
-const RECORDS = { review: 40, import: 8, lookup: 4 };
+const RECORDS = { review: 25, import: 5, lookup: 3 };
 /** For what takes a second on a machine that does nothing else, ms. */
 const DEADLINE_MS = 60_000;
 /** Between two writes, ms. */
-const PAUSE_MS = 200;
+const PAUSE_MS = 250;
 
 const directory = temporaryDirectory();
 const kafka = await testKafka();
@@ -41,7 +41,7 @@ function setup(kind: Kind): PipelineSetup {
       batch: { maxRows: 100, maxAge: '300ms' },
       output: { headers: [...RETURNED_HEADERS] },
       review: { poll: { initial: '50ms', max: '500ms' }, uploadGrace: '2s', missingGrace: '3s', attempts: 20 },
-      kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', progressInterval: '500ms', maxWait: '100ms' },
+      kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', progressInterval: '500ms', maxWait: '250ms' },
     },
   };
 }
