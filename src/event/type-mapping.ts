@@ -13,6 +13,8 @@ export type TypeSource =
     };
 
 const OPTION = 'source.mapping.type';
+/** It is in the record of the job, in metrics and in each call about the batch: a text that found its way there must not be too large for them. */
+const MAX_TYPE_LENGTH = 256;
 
 export interface TypeMapping {
   /** @param accepted the type that the record was accepted with before: it is beyond the list. @throws MappingFailure */
@@ -38,6 +40,8 @@ function finder(source: TypeSource): (input: EventInput) => string {
   if (source.map === undefined) {
     return (input) => {
       const type = part.find(input);
+      if (typeof type === 'string' && type.length > MAX_TYPE_LENGTH)
+        throw part.failure('too_large', `has ${type.length} characters, more than the ${MAX_TYPE_LENGTH} of a content type`);
       if (typeof type === 'string' && type !== '') return type;
       throw part.failure('no_type', `must be a string that is not empty, but is ${type === '' ? 'empty' : typeOfFound(type)}`);
     };

@@ -49,6 +49,8 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   assert.equal(reasonOf({ content: 'SECRET' }), 'no_type');
   assert.equal(reasonOf({ ...good, type: '' }), 'no_type');
   assert.equal(reasonOf({ ...good, type: 1 }), 'no_type');
+  assert.equal(reasonOf({ ...good, type: 'S'.repeat(257) }), 'too_large');
+  assert.ok('item' in decode(sourceRecord({ ...good, type: 'S'.repeat(256) }), 0));
   assert.equal(reasonOf({ ...good, metadata: ['SECRET'] }), 'bad_metadata');
   assert.equal(reasonOf({ ...good, metadata: 'SECRET' }), 'bad_metadata');
   assert.equal(reasonOf({ ...good, expected_result: true }), 'bad_metadata');
