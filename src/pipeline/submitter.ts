@@ -171,10 +171,7 @@ export class Submitter {
         context.gates.accepted(type);
         return created;
       }
-      this.#shard.logger.error(
-        { batch: created.remoteId, type, ...spanFields(span) },
-        'the service gave an id that a live job already has: creating another',
-      );
+      this.#sayTaken(created, type, span);
       this.#later(type, 'service_unavailable');
     } catch (error) {
       signal.throwIfAborted();
@@ -189,6 +186,13 @@ export class Submitter {
       this.#later(type, reaction.because, error.retryAfterMs);
     }
     return undefined;
+  }
+
+  #sayTaken({ remoteId }: CreatedJob, type: string, span: Span): void {
+    this.#shard.logger.error(
+      { batch: remoteId, type, ...spanFields(span) },
+      'the service gave an id that a live job already has: creating another',
+    );
   }
 
   #later(type: string, reason: WaitReason, floorMs?: number): void {
@@ -224,7 +228,10 @@ export class Submitter {
       return { journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal], offsets: step.offsets };
     });
     const job = state.jobs.get(id);
-    if (job === undefined) return undefined;
+    if (job === undefined) {
+      this.#sayTaken(created, submission.type, span);
+      return undefined;
+    }
     this.#observe('journal', startedMs);
     context.metrics.count('batches_created_total', this.#shard.labels);
     if (from !== undefined) {

@@ -222,6 +222,8 @@ async function preparePipeline(
     journal: { topic: topics.journal },
     output: { topic: topics.decisions },
     deadLetters: { topic: topics.deadLetters },
+    // A replica may end, or hand a shard over, between a batch and its upload; nobody waits five minutes for it here.
+    review: { uploadGrace: '5s' },
   };
   const config = merge(usual, pipeline);
   return { name: String(config.name), topics, group, config };

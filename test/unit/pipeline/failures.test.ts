@@ -223,10 +223,11 @@ test('the same remote id given to two creates at once becomes one job, not two',
   });
   world.put(0, 'not json');
   for (let n = 0; n < 2; n++) world.event(0);
-  world.start();
+  const { logger } = world.start();
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(submitted(world), [[1], [], [2]]);
+  assert.equal(logger.lines.filter(({ message }) => message.includes('an id that a live job already has')).length, 1);
   assert.deepEqual(
     world.decisions().map(({ attempt }) => attempt),
     [1, 1],
