@@ -1,7 +1,7 @@
 /** One pipeline of the connector in a run: what feeds it, what can be read of it, and what is due. */
 import { LookupEvents } from '../../test/chaos/lookup-events.ts';
-import { RegisteredEvents } from '../../test/chaos/registered-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../../test/chaos/pipelines.ts';
+import { RegisteredEvents } from '../../test/chaos/registered-events.ts';
 import type { TestKafka } from '../../test/support/kafka.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import type { StackPipeline } from '../../test/support/stack.ts';

@@ -1,6 +1,6 @@
-import { ALERTS } from '../alerts/rules.ts';
 import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
+import { ALERTS } from '../alerts/rules.ts';
 import { table } from './markdown.ts';
 
 /** docs/metrics.md, from the list that the code uses. */

@@ -9,8 +9,8 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { findMaven } from '../kafka/java.ts';
 import { JarsUnavailable, jarCache } from '../kafka/jars.ts';
+import { findMaven } from '../kafka/java.ts';
 import { keepDirectory, spawnKept } from '../process/kept.ts';
 
 const VERSION = '2.6.13.Final';

@@ -4,11 +4,12 @@
  *
  *   node dev/registry/start.ts          prints its address and runs until Ctrl-C
  */
+
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findJava } from '../kafka/java.ts';
 import { freePorts } from '../kafka/ports.ts';

@@ -1,6 +1,7 @@
 /** The cluster: whether its brokers can be reached, speak what the connector speaks, and allow its timeouts. */
-import { type Check, type Finding, failed, skipped, together, warning } from './check.ts';
+
 import { certificateFindings } from './certificates.ts';
+import { type Check, type Finding, failed, skipped, together, warning } from './check.ts';
 import type { DoctorParts, PipelineParts } from './parts.ts';
 
 export interface KafkaChecks {

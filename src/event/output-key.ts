@@ -1,8 +1,9 @@
 /** The key of terminal records, where it is not that of their source records (`output.key`). Dead letters always have the original one. */
+
+import { isKeptNumber } from '../core/exact-json.ts';
 import type { ContentItem } from '../core/record.ts';
 import { digitsOf } from './expression/exact-number.ts';
 import { type EventInput, typeOfFound } from './expression/index.ts';
-import { isKeptNumber } from '../core/exact-json.ts';
 import { MappedPart } from './mapping-failure.ts';
 
 /** A key is no place for content. */

@@ -6,8 +6,8 @@ import { type EventFormat, hasValue } from '../event/format.ts';
 import { jsonFormat, poison } from '../event/json-event.ts';
 import { MappingFailure, poisonOf } from '../event/mapping-failure.ts';
 import { compileObject, jsonBytes, type ObjectSource } from '../event/object-mapping.ts';
-import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { compileOutputKey } from '../event/output-key.ts';
+import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 import { compileType, type TypeSource } from '../event/type-mapping.ts';
 

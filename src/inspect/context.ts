@@ -1,8 +1,8 @@
 /** What the tools know of the pipeline that they look at, and through what they look. */
 import type { Clock } from '../core/ports/clock.ts';
 import type { ClusterAdmin } from '../core/ports/kafka.ts';
-import type { SourceRecord } from '../core/record.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
+import type { SourceRecord } from '../core/record.ts';
 
 /** What the service says about a batch, in its own words. */
 export interface RemoteBatch {

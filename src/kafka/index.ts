@@ -15,9 +15,8 @@ import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
 export { questionFailure } from './question-failure.ts';
-export type { SaslOptions, SecurityOptions, TlsOptions };
+export type { ConnectOptions, GroupOptions, ProducersOptions, SaslOptions, SecurityOptions, SourceReaderOptions, TlsOptions };
 export { Security };
-export type { ConnectOptions, GroupOptions, ProducersOptions, SourceReaderOptions };
 
 /** A cluster, with everything the connector does there. Nothing connects before it is used. */
 export interface KafkaConnection {

@@ -12,8 +12,8 @@ import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { isClientClosed } from './kafkajs-fixes.ts';
-import { toOffset, toRecords } from './offsets.ts';
 import type { Asked } from './missing-right.ts';
+import { toOffset, toRecords } from './offsets.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
 
 export interface SourceReaderOptions {

@@ -6,8 +6,8 @@ import { EventInput, typeOfFound } from '../event/expression/index.ts';
 import { type EventFormat, hasValue, type ReadEvent, type ValuedRecord } from '../event/format.ts';
 import { jsonFormat, poison } from '../event/json-event.ts';
 import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
-import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { compileOutputKey } from '../event/output-key.ts';
+import { compileFilter, FILTERED } from '../event/record-filter.ts';
 import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
 
 /** Texts are expressions (docs/mapping.md). */

@@ -5,7 +5,6 @@ export { FRAME_BYTES, MAGIC_BYTE, readFrame, writeFrame } from './frame.ts';
 export { AVRO, JSON_SCHEMA, type LibraryOptions, type LibrarySchema, SchemaLibrary } from './library.ts';
 export { readMessageIndexes, writeMessageIndexes } from './message-indexes.ts';
 export type { SchemaRegistry } from './registry.ts';
-export { type Loaded, type LoadSchema, SchemaCache } from './schema-cache.ts';
 export type {
   Compatibility,
   ImportedSchema,
@@ -17,6 +16,7 @@ export type {
   SchemaType,
   SubjectVersion,
 } from './schema.ts';
+export { type Loaded, type LoadSchema, SchemaCache } from './schema-cache.ts';
 export {
   REGISTRY_OPERATIONS,
   type RegistryCredentials,

@@ -2,7 +2,7 @@
  * What may run beside what. Most files wait most of the time: for brokers, sessions, timers, processes. Those that only compute
  * have no clock but their own, and fill what the others leave of the processors, at a lower priority.
  */
-import { type Suite, SUITES, suiteOf } from './suites.ts';
+import { SUITES, type Suite, suiteOf } from './suites.ts';
 
 /** `compute`: at a lower priority, and not counted among the others. `alone`: it measures. */
 export type Lane = 'usual' | 'compute' | 'alone';

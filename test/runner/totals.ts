@@ -1,6 +1,6 @@
 /** What a run tells at its end. */
 import type { FileOutcome } from './file-run.ts';
-import { type Suite, SUITES, suiteOf } from './suites.ts';
+import { SUITES, type Suite, suiteOf } from './suites.ts';
 
 const SLOWEST = 10;
 

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../src/service/system-clock.ts';
 import type { RegistryObserver, RegistrySettings } from '../../src/registry/index.ts';
+import { systemClock } from '../../src/service/system-clock.ts';
 
 export interface FakeRegistry extends AsyncDisposable {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** What a person should look at, from one answer. Pure. */
-import { REASONS } from './reasons.js';
+
 import { count, counted, duration } from './format.js';
+import { REASONS } from './reasons.js';
 
 /**
  * @typedef {import('../state.ts').ConsoleState} State

@@ -3,9 +3,9 @@
  * specification calls invalid (a decimal without precision) is its plain type, as the specification wants it.
  */
 import avsc from 'avsc';
+import type { Read } from '../binary/binary-event.ts';
 import type { ByteReader } from '../binary/byte-reader.ts';
 import { BrokenBytes } from '../binary/byte-reader.ts';
-import type { Read } from '../binary/binary-event.ts';
 import { decimalText, MAX_SCALE, unscaledOf } from '../binary/decimal.ts';
 import { dateText, isTimeOfDay, timestampText, timeText } from '../binary/moments.ts';
 

@@ -1,6 +1,7 @@
 /** An event of a binary format: read with doubles, and once more with kept digits when somebody asks and it makes a difference. */
-import { nameOf, poison } from '../../event/json-event.ts';
+
 import type { ReadEvent } from '../../event/format.ts';
+import { nameOf, poison } from '../../event/json-event.ts';
 import { BrokenBytes, ByteReader } from './byte-reader.ts';
 
 export type Read = (bytes: ByteReader) => unknown;

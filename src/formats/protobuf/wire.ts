@@ -1,6 +1,7 @@
 /** Protobuf's wire format: fields with their numbers, and scalars. https://protobuf.dev/programming-guides/encoding */
-import { BrokenBytes, type ByteReader } from '../binary/byte-reader.ts';
+
 import type { Read } from '../binary/binary-event.ts';
+import { BrokenBytes, type ByteReader } from '../binary/byte-reader.ts';
 
 export const VARINT = 0;
 export const FIXED_64 = 1;

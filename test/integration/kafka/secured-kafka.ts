@@ -1,8 +1,8 @@
 /** A broker that lets in nobody whom it does not know, and nobody do what was not granted; its plain listener is the administrator's. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type LocalKafka, type TestKafka, exclusiveKafka } from '../../support/kafka.ts';
 import { type Authority, certificateAuthority } from '../../support/certificates.ts';
+import { exclusiveKafka, type LocalKafka, type TestKafka } from '../../support/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const PASSWORD = 'kept-in-a-file';

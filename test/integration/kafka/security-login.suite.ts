@@ -14,7 +14,7 @@ import {
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 import { allOf, assertSilent } from '../../support/canary.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
-import { PASSWORD, type SecuredKafka, SESSION_MS } from './secured-kafka.ts';
+import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 
 /** The middle of a token says who it is for, in base64. */
