@@ -8,7 +8,7 @@ import type { ContentItem, Poison, SourceRecord } from '../core/record.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import { readAgain } from './source-log.ts';
+import { readToDecode } from './source-log.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** Records to be read again, and what becomes of them. */
@@ -88,7 +88,13 @@ export class Rewind {
       bytes += next.wanted.bytes;
       served.push(next);
     }
-    const release = await this.#shard.saysWhy('work_memory', budget.rewind(bytes, signal));
+    let may = served;
+    let readings: Reading[] = [];
+    const release = await readToDecode(this.#shard, bytes, () => {
+      may = may.filter((one) => this.#stillMay(one));
+      readings = may.map(reading);
+      return { wanted: allOf(readings), found: (records) => this.#decodeAll(readings, records) };
+    });
     // A batch that is made here holds the pass's memory until its body is encoded; from then on the body counts.
     let holders = 1;
     const letGo = () => {
@@ -99,8 +105,6 @@ export class Rewind {
       return new BatchMemory((change) => budget.adopt(change), 0, letGo);
     };
     try {
-      const readings = served.filter((one) => this.#stillMay(one)).map(reading);
-      await this.#read(readings);
       for (const { wanted, records, left, items, unreadable, pass } of readings) {
         const gone = [...records].filter(({ partition, offset }) => left.has(partition, offset));
         for (const { poison, records: some } of [...unreadable.values(), { poison: GONE, records: gone }]) {
@@ -122,15 +126,11 @@ export class Rewind {
     return may;
   }
 
-  async #read(readings: readonly Reading[]): Promise<void> {
-    const all = new CoordinateSet();
-    for (const { left } of readings) for (const { partition, offset } of left) all.add(partition, offset);
-    await readAgain(this.#shard, all, (records) => {
-      for (const record of records) {
-        const one = readings.find(({ left }) => left.has(record.partition, record.offset));
-        if (one !== undefined) this.#decode(one, record);
-      }
-    });
+  #decodeAll(readings: readonly Reading[], records: readonly SourceRecord[]): void {
+    for (const record of records) {
+      const one = readings.find(({ left }) => left.has(record.partition, record.offset));
+      if (one !== undefined) this.#decode(one, record);
+    }
   }
 
   #decode({ wanted, records, left, items, unreadable }: Reading, record: SourceRecord): void {
@@ -157,6 +157,12 @@ const GONE: Poison = {
   reason: 'source_unavailable',
   message: 'the source topic no longer has this record, so it cannot be submitted again',
 };
+
+function allOf(readings: readonly Reading[]): CoordinateSet {
+  const all = new CoordinateSet();
+  for (const { left } of readings) for (const { partition, offset } of left) all.add(partition, offset);
+  return all;
+}
 
 function reading(ready: Ready): Reading {
   const records = ready.wanted.records();

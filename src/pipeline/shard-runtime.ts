@@ -10,6 +10,7 @@ import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import { spanFields, step } from './batch-span.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
+import { Unprepared } from './errors.ts';
 import { OutputTurns } from './output-turns.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 import type { WaitReason } from './wait-reasons.ts';
@@ -91,10 +92,18 @@ export class ShardRuntime {
     return this.context.waits.during(reason, this.who, work, atMostMs);
   }
 
-  /** Resolves when these records can be decoded. */
-  async prepared(records: readonly SourceRecord[]): Promise<void> {
+  /**
+   * Resolves when these records can be decoded.
+   * @throws Unprepared when that takes longer than `patienceMs`; without a limit it waits
+   */
+  async prepared(records: readonly SourceRecord[], patienceMs?: number): Promise<void> {
     const loading = this.context.kind.prepare?.(records, this.signal);
-    if (loading !== undefined) await this.saysWhy('schema_registry', loading);
+    if (loading === undefined) return;
+    const ready = this.saysWhy('schema_registry', loading);
+    if (patienceMs === undefined) return ready;
+    const late = Promise.withResolvers<never>();
+    const cancel = this.context.clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
+    await Promise.race([ready, late.promise]).finally(cancel);
   }
 
   /** What this shard does and should have ended long ago. */

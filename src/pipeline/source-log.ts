@@ -4,11 +4,13 @@ import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange } from '../core/ports/kafka.ts';
 import type { HeaderValue, SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
-import { ShardLostError } from './errors.ts';
+import { ShardLostError, Unprepared } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Records passed over that cost more than another fetch: small ones come by the thousand. */
 const LEAP_OFFSETS = 1_000;
+/** A schema registry that answers takes less; while one does not, nobody holds memory that others need. */
+const PATIENCE_MS = 5_000;
 
 /**
  * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has
@@ -28,7 +30,7 @@ export async function rangesBehind(
 }
 
 /**
- * Reads records once more, partition by partition, and hands over those that are wanted and still there, ready to be decoded. Only what lies below
+ * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
  * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
  * reader waits for what was there once.
  * @throws what ends the shard
@@ -48,12 +50,40 @@ export async function readAgain(
     if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
     if (to < start) continue;
     const mine = async (records: readonly SourceRecord[]) => {
-      const some = records.filter(({ offset }) => offsets.has(offset));
-      await shard.prepared(some);
-      signal.throwIfAborted();
-      await found(some);
+      await found(records.filter(({ offset }) => offsets.has(offset)));
     };
     await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
+  }
+}
+
+/**
+ * As readAgain, with memory for the records, which are ready to be decoded. It begins anew with memory of its own when they
+ * are not ready soon: a registry that is down for one pipeline must not take the memory of all.
+ * @param bytes of what is wanted, at most
+ * @param begin before each beginning. @returns what is wanted, and what takes what is found
+ * @returns what gives the memory back. @throws what ends the shard
+ */
+export async function readToDecode(
+  shard: ShardRuntime,
+  bytes: number,
+  begin: () => { readonly wanted: CoordinateSet; readonly found: (records: readonly SourceRecord[]) => void },
+): Promise<() => void> {
+  const { context, signal } = shard;
+  for (;;) {
+    const release = await shard.saysWhy('work_memory', context.budget.rewind(bytes, signal));
+    try {
+      const { wanted, found } = begin();
+      await readAgain(shard, wanted, async (records) => {
+        await shard.prepared(records, PATIENCE_MS);
+        signal.throwIfAborted();
+        found(records);
+      });
+      return release;
+    } catch (error) {
+      release();
+      if (!(error instanceof Unprepared)) throw error;
+      await error.ready;
+    }
   }
 }
 

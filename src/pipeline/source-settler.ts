@@ -13,7 +13,7 @@ import { memoryOfItems } from './memory-budget.ts';
 import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { detached, readAgain } from './source-log.ts';
+import { detached, readAgain, readToDecode } from './source-log.ts';
 
 /** A record that becomes a dead letter: gone, not what it was when it was taken, or given up by the kind. */
 interface Letter extends SourceCoordinate {
@@ -69,9 +69,8 @@ export class SourceSettler {
     const most = Math.max(1, Math.floor(budget.rewindBytes / each));
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
-      const release = await this.#shard.saysWhy('work_memory', budget.rewind(each * piece.size, signal));
+      const { items, unread, release } = await this.#read(job, piece, each * piece.size);
       try {
-        const { items, unread } = await this.#read(job, piece);
         const about = () => this.#contextOf(job);
         await this.#settleUnread(job, status, unread, about());
         // Other pieces may fare better: one record that the service cannot answer for must not hold up all behind it.
@@ -109,11 +108,12 @@ export class SourceSettler {
     return cut;
   }
 
-  async #read(job: LiveJob, piece: CoordinateSet): Promise<{ items: ContentItem[]; unread: Letter[] }> {
-    const items: ContentItem[] = [];
-    const unread: Letter[] = [];
-    const missing = piece.clone();
-    await readAgain(this.#shard, piece, (records) => {
+  /** @param bytes of memory, to be given back by `release` */
+  async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
+    let items: ContentItem[] = [];
+    let unread: Letter[] = [];
+    let missing = piece;
+    const found = (records: readonly SourceRecord[]) => {
       for (const record of records) {
         const { partition, offset } = record;
         missing.delete(partition, offset);
@@ -125,9 +125,13 @@ export class SourceSettler {
           unread.push({ partition, offset, record: detached(record), poison: 'poison' in decoded ? decoded.poison : skipped });
         }
       }
+    };
+    const release = await readToDecode(this.#shard, bytes, () => {
+      [items, unread, missing] = [[], [], piece.clone()];
+      return { wanted: piece, found };
     });
     for (const at of missing) unread.push({ ...at, record: undefined, poison: GONE });
-    return { items, unread };
+    return { items, unread, release };
   }
 
   /** @param records of dead letters, as far as they are at hand: others are read once more, since hardly any is wanted */

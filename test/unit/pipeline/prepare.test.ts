@@ -100,6 +100,29 @@ test('records that are read again wait for their schemas too', async () => {
   await world.clock.advance(5 * MINUTE);
   assert.equal(world.decisions().length, 15, 'those of the other batches');
   assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
+  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory meanwhile');
+  registry.back();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('so do records that are settled from the source', async () => {
+  const registry = new Registry({ up: true });
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: 10_000 }) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: sourceKind(changed(ports.kind, { prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given) })),
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 20; n++) world.event(0);
+  await world.clock.advance(5_000);
+  registry.down();
+  await world.clock.advance(5 * MINUTE);
+  assert.deepEqual([world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })], [0, 1]);
+  assert.equal(instance.budget.usedBytes, 0);
   registry.back();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
