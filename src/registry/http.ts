@@ -35,10 +35,14 @@ export class RegistryHttp {
     });
   }
 
-  /** @returns the answer's JSON. @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once */
+  /**
+   * What one address does not know (404) the others may: the replicas of a registry lag behind each other.
+   * @returns the answer's JSON. @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once
+   */
   async ask(request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     const { urls } = this.#settings;
     let failure: unknown;
+    let unknown: RegistryRefused | undefined;
     for (let step = 0; step < urls.length; step++) {
       const index = (this.#first + step) % urls.length;
       try {
@@ -46,11 +50,12 @@ export class RegistryHttp {
         this.#first = index;
         return answer;
       } catch (error) {
-        if (!(error instanceof RegistryUnavailable)) throw error;
-        failure = error;
+        if (error instanceof RegistryUnavailable) failure = error;
+        else if (error instanceof RegistryRefused && error.isUnknown && request.method === 'GET') unknown ??= error;
+        else throw error;
       }
     }
-    throw failure;
+    throw unknown ?? failure;
   }
 
   /** Ends what is under way. Repeatable. */

@@ -15,6 +15,10 @@ const LATELY_MS = 10 * 60_000;
 /** Entries beyond which ids that led nowhere are forgotten sooner: values that are none of a registry's can name a new one each. */
 const MANY_ENTRIES = 20_000;
 const LATELY_NOWHERE_MS = 60_000;
+/** An id is unknown when the registry says so twice: it may hear of a schema a moment after its producer did. */
+const SECOND_LOOK_MS = 1_000;
+/** Ids within a minute that get a second look: values that are none of a registry's must not slow the others down for long. */
+const SECOND_LOOKS = 40;
 /** Ids asked for at once. */
 const LOADS_AT_ONCE = 8;
 
@@ -41,6 +45,7 @@ export class SchemaCache<T> {
   readonly #settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>;
   readonly #entries = new Map<number, Entry<T>>();
   readonly #loads = new Map<number, Load>();
+  readonly #secondLooks = { sinceMs: 0, count: 0 };
 
   constructor(load: LoadSchema<T>, settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>) {
     this.#load = load;
@@ -129,7 +134,11 @@ export class SchemaCache<T> {
       return { loaded, staleMs: nowMs + keptMs, usedMs: nowMs };
     };
     try {
-      const schema = await this.#load(id, signal);
+      let schema = await this.#load(id, signal);
+      if (schema === undefined && this.#mayLookAgain(id)) {
+        await clock.sleep(SECOND_LOOK_MS, signal);
+        schema = await this.#load(id, signal);
+      }
       if (schema !== undefined) return entry({ schema }, Number.POSITIVE_INFINITY);
       const message = `the registry does not know the schema id ${id}`;
       return entry({ poison: { reason: 'unknown_schema', message } }, unknownMs);
@@ -143,6 +152,14 @@ export class SchemaCache<T> {
       }
       throw error;
     }
+  }
+
+  /** Not an id that was unknown before, which has had its time. */
+  #mayLookAgain(id: number): boolean {
+    if (this.#entries.has(id)) return false;
+    const nowMs = this.#settings.clock.now();
+    if (nowMs - this.#secondLooks.sinceMs > 60_000) Object.assign(this.#secondLooks, { sinceMs: nowMs, count: 0 });
+    return this.#secondLooks.count++ < SECOND_LOOKS;
   }
 
   #forget(nowMs: number): void {

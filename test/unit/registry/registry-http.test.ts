@@ -74,6 +74,15 @@ test('addresses are tried in turn, and the one that answered goes first from the
   await registry.close();
 });
 
+test('what one address does not know, or cannot say, another may', async () => {
+  await using behind = await fakeRegistry();
+  await using ahead = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  const registry = new ConfluentRegistry(registrySettings([await nobodyThere(), behind.url, ahead.url]));
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.equal(await registry.byId(2, signal), undefined);
+  await registry.close();
+});
+
 test('a registry that does not answer in time is given up, and a caller that gives up is let go at once', async () => {
   await using server = await fakeRegistry();
   server.instead = () => {};

@@ -4,6 +4,8 @@ import { RegistryRefused, RegistryUnavailable, SchemaCache, UnusableSchema } fro
 import { recordingObserver, registrySettings } from '../../support/registry.ts';
 
 const { signal } = new AbortController();
+/** At once: nobody waits here. */
+const sleep = async () => {};
 
 test('an id is asked for once, whoever waits for it, and never again', async () => {
   const answer = Promise.withResolvers<string>();
@@ -77,7 +79,7 @@ test('a loss that nobody waits for any more is not reported for ever', async () 
 test('an unknown id is a dead letter, and is asked for again after a while: a registry may lag behind a producer', async () => {
   let nowMs = 0;
   let known = false;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs };
+  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
   const cache = new SchemaCache<string>(
     async () => (known ? 'schema' : undefined),
     registrySettings([], { clock, unknownMs: 100 }),
@@ -90,6 +92,23 @@ test('an unknown id is a dead letter, and is asked for again after a while: a re
   nowMs = 100;
   await cache.ensure([7], signal);
   assert.deepEqual(cache.get(7), { schema: 'schema' });
+});
+
+test('an id is unknown when the registry says so twice, a second apart, also while values name new ones all the time', async () => {
+  const slept: number[] = [];
+  const asked: number[] = [];
+  const clock = { ...registrySettings([]).clock, now: () => 0, sleep: async (ms: number) => void slept.push(ms) };
+  const cache = new SchemaCache<string>(
+    async (id) => {
+      asked.push(id);
+      return id === 7 && slept.length > 0 ? 'schema' : undefined;
+    },
+    registrySettings([], { clock }),
+  );
+  await cache.ensure([7], signal);
+  assert.deepEqual([cache.get(7), slept, asked], [{ schema: 'schema' }, [1_000], [7, 7]]);
+  await cache.ensure(Array.from({ length: 1_000 }, (_, id) => 100 + id).values(), signal);
+  assert.deepEqual([cache.get(1_099)?.poison?.reason, slept.length, asked.length], ['unknown_schema', 40, 2 + 1_000 + 39]);
 });
 
 test('a schema that cannot be used, or that the registry refuses, is a dead letter that says why', async () => {
@@ -105,7 +124,7 @@ test('a schema that cannot be used, or that the registry refuses, is a dead lett
 
 test('schemas that nobody asked for lately are forgotten when there are many; those in use are not', async () => {
   let nowMs = 0;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs };
+  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));
   const ids = Array.from({ length: 2_000 }, (_, id) => id);
   await cache.ensure(ids, signal);
@@ -118,7 +137,7 @@ test('schemas that nobody asked for lately are forgotten when there are many; th
 
 test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
   let nowMs = 0;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs };
+  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => (id === 0 ? id : undefined), registrySettings([], { clock }));
   await cache.ensure(Array.from({ length: 20_000 }, (_, id) => id).values(), signal);
   nowMs = 60_000;
