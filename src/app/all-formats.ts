@@ -10,20 +10,26 @@ import type { ConfluentRegistry } from '../registry/index.ts';
 import type { FormatParts, Formats } from './formats.ts';
 import { OutputFormats } from './output-formats.ts';
 import { registryObserver, schemaRegistry } from './schema-registry.ts';
+import { refuseUnreadableSources } from './source-schema.ts';
 import { systemClock, systemRandom } from './system.ts';
 
-const CONDITION = 'output schemas';
+const CONDITION = 'schemas';
 
 /** @throws Error when a certificate can no longer be read */
-export function allFormats(settings: Config['schemaRegistry'], { metrics, health, logger }: FormatParts): Formats {
+export function allFormats(
+  { schemaRegistry: settings, pipelines }: Pick<Config, 'schemaRegistry' | 'pipelines'>,
+  { metrics, health, logger }: FormatParts,
+): Formats {
   const registry = schemaRegistry(settings, registryObserver(metrics, health));
   const outputs = new OutputFormats();
+  const of = (name: EventFormatName) => eventFormat(name, registry, settings);
   return {
-    of: (name) => eventFormat(name, registry, settings),
+    of,
     wrap: (pipeline, kind, log) => outputs.wrap(pipeline, kind, log),
     async start(signal) {
-      if (registry === undefined || !outputs.needsRegistry) return;
-      health.notReady(CONDITION, 'looking up the schemas of the outputs');
+      if (registry === undefined) return;
+      health.notReady(CONDITION, 'looking up the schemas of sources and outputs');
+      await refuseUnreadableSources(pipelines, registry, of, { logger, signal });
       await outputs.prepare({ registry, urls: settings.urls, clock: systemClock, random: systemRandom, logger, signal });
       signal.throwIfAborted();
       health.ready(CONDITION);

@@ -4,19 +4,11 @@ import { type Finding, failed, ok, type RegistryParts, warning } from '../doctor
 import type { EventFormat } from '../event/format.ts';
 import { RegisteredFormat } from '../formats/output/index.ts';
 import { InspectError } from '../inspect/context.ts';
-import {
-  type ConfluentRegistry,
-  RegistryUnavailable,
-  type SchemaRegistry,
-  type SchemaType,
-  writeFrame,
-} from '../registry/index.ts';
+import { type ConfluentRegistry, RegistryUnavailable, type SchemaRegistry } from '../registry/index.ts';
 import { outputFormatOf } from './output-formats.ts';
 import { registryRefusal } from './registry-refusal.ts';
 import { schemaReports } from './schemas.ts';
-
-const TYPES: Readonly<Record<string, SchemaType>> = { avro: 'AVRO', 'json-schema': 'JSON', protobuf: 'PROTOBUF' };
-const subjectOf = ({ source }: PipelineConfig): string => `${source.topic}-value`;
+import { hasSchema, sourceSchema, subjectOf } from './source-schema.ts';
 
 /** @throws what the calls of these throw, in words for people */
 async function explained<T>(work: Promise<T>): Promise<T> {
@@ -79,32 +71,19 @@ function sharedRegistry(registry: ConfluentRegistry): SchemaRegistry {
 
 /** @param formatOf how values are read, as the pipeline does it */
 export function sourceSchemaOf(pipeline: PipelineConfig, registry: ConfluentRegistry, formatOf: () => EventFormat) {
-  const type = TYPES[pipeline.source.format];
-  if (type === undefined) return undefined;
+  if (!hasSchema(pipeline)) return undefined;
   return async (signal: AbortSignal): Promise<Finding> => {
-    const subject = subjectOf(pipeline);
-    const latest = await explained(registry.version(subject, 'latest', signal));
-    if (latest === undefined)
-      return warning(
-        `the registry has no subject ${subject}: its producers name it otherwise, or have written nothing yet`,
-        'nothing, if the newest records could be read',
-      );
-    const which = `version ${latest.version} of subject ${subject}`;
-    if (latest.type !== type)
-      return failed(
-        `${which} is of type ${latest.type}`,
-        `set source.format to what the producers write, or have them write ${pipeline.source.format}`,
-      );
-    const problem = await problemWith(formatOf(), latest.id, signal);
-    if (problem === undefined) return ok(`${which} can be read`);
-    return failed(`${which}: ${problem}`, 'correct the schema, or source.format');
+    const found = await explained(sourceSchema(pipeline, registry, formatOf, signal));
+    switch (found.state) {
+      case 'absent':
+        return warning(
+          `the registry has no subject ${found.subject}: its producers name it otherwise, or have written nothing yet`,
+          'nothing, if the newest records could be read',
+        );
+      case 'readable':
+        return ok(`${found.which} can be read`);
+      case 'unreadable':
+        return failed(`${found.which}: ${found.problem}`, found.remedy);
+    }
   };
-}
-
-/** A value of which only the frame is there: what is wrong with it beyond the schema does not matter. */
-async function problemWith(format: EventFormat, id: number, signal: AbortSignal): Promise<string | undefined> {
-  const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: writeFrame(id, Buffer.alloc(0)), headers: {} };
-  await format.prepare?.([record], signal);
-  const { poison } = format.read(record);
-  return poison !== undefined && /^schema \d+ cannot be used|^the registry /.test(poison.message) ? poison.message : undefined;
 }

@@ -15,9 +15,9 @@ export interface Formats {
   /** The kind as it publishes in the format of the pipeline's output. To be called before `start`. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind;
   /**
-   * Has what the outputs need.
-   * @throws RefusedError when a schema is missing or incompatible, or the registry refuses; RegistryUnavailable when it does not
-   * answer for half a minute; the signal's reason
+   * Has what the outputs need, and sees whether the sources can be read.
+   * @throws RefusedError when an output's schema is missing or incompatible, or the registry refuses it, or a source's newest
+   * schema cannot be read; RegistryUnavailable when outputs need it and it does not answer for half a minute; the signal's reason
    */
   start(signal: AbortSignal): Promise<void>;
   /** Repeatable. */
@@ -35,7 +35,7 @@ export async function openFormats(config: Pick<Config, 'schemaRegistry' | 'pipel
   const plain = config.pipelines.every(({ source, output }) => source.format in PLAIN_FORMATS && output.format === 'json');
   if (plain) return PLAIN;
   const { allFormats } = await import('./all-formats.ts');
-  return allFormats(config.schemaRegistry, parts);
+  return allFormats(config, parts);
 }
 
 const PLAIN: Formats = {

@@ -63,11 +63,6 @@ export class OutputFormats {
     );
   }
 
-  /** Whether there is a schema to look up. */
-  get needsRegistry(): boolean {
-    return this.#registered.length > 0;
-  }
-
   /**
    * Looks up the schema of each output. Nothing is registered: that would let whoever restarts a process change what its
    * consumers have to read (ADR 0017).

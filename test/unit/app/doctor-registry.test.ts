@@ -73,7 +73,7 @@ test('a source whose newest schema can be read is well, whatever the values hold
 
 test('a schema of another type, and one that is none, are wrong', async () => {
   await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
-  assert.match((await ask()).source?.found ?? '', /^version 1 of subject events-value is of type JSON$/);
+  assert.match((await ask()).source?.found ?? '', /^version 1 of subject events-value: it is of type JSON$/);
   registry = new MemoryRegistry();
   await registry.register(SUBJECT, { type: 'AVRO', text: '{"type":"no such type"}' }, SIGNAL);
   const { source } = await ask();

@@ -113,7 +113,9 @@ test('so do records that are settled from the source', async () => {
     service: { review: () => ({ afterMs: 10_000 }) },
     wrap: (ports) => ({
       ...ports,
-      kind: sourceKind(changed(ports.kind, { prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given) })),
+      kind: sourceKind(
+        changed(ports.kind, { prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given) }),
+      ),
     }),
   });
   const instance = world.start();

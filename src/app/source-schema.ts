@@ -1,0 +1,86 @@
+/** Whether the newest schema of a source can be read: known before a record is that was written with it. */
+import type { EventFormatName } from '../config/options/source.ts';
+import type { PipelineConfig } from '../config/schema.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
+import type { EventFormat } from '../event/format.ts';
+import { RefusedError } from '../pipeline/errors.ts';
+import { type SchemaRegistry, type SchemaType, writeFrame } from '../registry/index.ts';
+import { registryRefusal } from './registry-refusal.ts';
+
+const TYPES: Partial<Record<EventFormatName, SchemaType>> = { avro: 'AVRO', 'json-schema': 'JSON', protobuf: 'PROTOBUF' };
+
+/** As TopicNameStrategy has it, which is what serializers do unless they are told otherwise. */
+export const subjectOf = ({ source }: Pick<PipelineConfig, 'source'>): string => `${source.topic}-value`;
+
+/** Whether values of the pipeline's source name a schema. */
+export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean => TYPES[source.format] !== undefined;
+
+export type SourceSchema =
+  | { readonly state: 'absent'; readonly subject: string }
+  | { readonly state: 'readable'; readonly which: string }
+  | { readonly state: 'unreadable'; readonly which: string; readonly problem: string; readonly remedy: string };
+
+/**
+ * @param formatOf how values are read, as the pipeline does it
+ * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
+ */
+export async function sourceSchema(
+  pipeline: Pick<PipelineConfig, 'source'>,
+  registry: Pick<SchemaRegistry, 'version'>,
+  formatOf: () => EventFormat,
+  signal: AbortSignal,
+): Promise<SourceSchema> {
+  const subject = subjectOf(pipeline);
+  const { format } = pipeline.source;
+  const latest = await registry.version(subject, 'latest', signal);
+  if (latest === undefined) return { state: 'absent', subject };
+  const which = `version ${latest.version} of subject ${subject}`;
+  if (latest.type !== TYPES[format]) {
+    const remedy = `set source.format to what the producers write, or have them write ${format}`;
+    return { state: 'unreadable', which, problem: `it is of type ${latest.type}`, remedy };
+  }
+  const problem = await problemWith(formatOf(), latest.id, signal);
+  if (problem === undefined) return { state: 'readable', which };
+  return { state: 'unreadable', which, problem, remedy: 'correct the schema, or source.format' };
+}
+
+/** A registry that is slower than this is left alone: records wait for it anyway. */
+const LOOK_MS = 10_000;
+
+/**
+ * Looks once at the newest schema of each source. What the registry cannot say now, records will tell.
+ * @throws RefusedError when one cannot be read: each record written with it would become a dead letter; the signal's reason
+ */
+export async function refuseUnreadableSources(
+  pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],
+  registry: Pick<SchemaRegistry, 'version'>,
+  formatOf: (name: EventFormatName) => EventFormat,
+  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  for (const pipeline of pipelines.filter(hasSchema)) {
+    const { name, source } = pipeline;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+    try {
+      const found = await sourceSchema(pipeline, registry, () => formatOf(source.format), limit);
+      if (found.state === 'unreadable') {
+        const { which, problem, remedy } = found;
+        const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
+        throw new RefusedError(`pipeline ${name}: ${what}: ${problem}: ${remedy}`);
+      }
+      logger.info({ pipeline: name, ...found }, 'schema of the source');
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RefusedError) throw error;
+      const because = limit.aborted ? 'it takes too long' : (registryRefusal(error, 'read') ?? (error as Error).message);
+      logger.warn({ pipeline: name, error: because }, 'could not look at the newest schema of the source; its records will tell');
+    }
+  }
+}
+
+/** A value of which only the frame is there: what is wrong with it beyond the schema does not matter. */
+async function problemWith(format: EventFormat, id: number, signal: AbortSignal): Promise<string | undefined> {
+  const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: writeFrame(id, Buffer.alloc(0)), headers: {} };
+  await format.prepare?.([record], signal);
+  const { poison } = format.read(record);
+  return poison !== undefined && /^schema \d+ cannot be used|^the registry /.test(poison.message) ? poison.message : undefined;
+}

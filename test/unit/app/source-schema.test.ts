@@ -1,0 +1,78 @@
+/** What the start of a connector makes of the newest schema of a source. */
+import assert from 'node:assert/strict';
+import { after, beforeEach, test } from 'node:test';
+import { eventFormat } from '../../../src/app/all-formats.ts';
+import { refuseUnreadableSources } from '../../../src/app/source-schema.ts';
+import type { EventFormatName } from '../../../src/config/options/source.ts';
+import { RefusedError } from '../../../src/pipeline/errors.ts';
+import { ConfluentRegistry, type NewSchema } from '../../../src/registry/index.ts';
+import { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
+import { fakeRegistry, registrySettings } from '../../support/registry.ts';
+import { parse } from '../config/problems-of.ts';
+
+const server = await fakeRegistry();
+const client = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 500 }));
+after(async () => {
+  await client.close();
+  await server[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  server.instead = undefined;
+  for (const path of Object.keys(server.answers)) delete server.answers[path];
+});
+
+const register = ({ type, text }: NewSchema): void => {
+  const found = { schema: text, ...(type === 'AVRO' ? {} : { schemaType: type }) };
+  server.answers['/subjects/events-value/versions/latest'] = { subject: 'events-value', id: 7, version: 3, ...found };
+  server.answers['/schemas/ids/7'] = found;
+};
+
+async function start(format: EventFormatName, signal = new AbortController().signal): Promise<string[]> {
+  const { pipelines } = parse(`
+kafka: {brokers: [broker:9092]}
+service: {baseUrl: "https://review.example", apiKey: key-1}
+schemaRegistry: {urls: ["${server.url}"]}
+pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {topic: decisions}}]
+`);
+  const logger = new RecordingLogger();
+  const of = (name: EventFormatName) => eventFormat(name, client, { validate: false });
+  await refuseUnreadableSources(pipelines, client, of, { logger, signal });
+  return logger.lines.map(({ level, message }) => `${level}: ${message}`);
+}
+
+test('a schema that can be read is named in the log; a source without any, or without a registry, starts', async () => {
+  assert.deepEqual(await start('avro'), ['info: schema of the source']);
+  register({ type: 'AVRO', text: '{"type":"record","name":"Event","fields":[{"name":"content","type":"string"}]}' });
+  assert.deepEqual(await start('avro'), ['info: schema of the source']);
+  register({ type: 'JSON', text: '{}' });
+  assert.deepEqual(await start('json'), []);
+});
+
+test('a schema that no record can be read with is refused, with the subject, the reason and what to do', async () => {
+  const newest = 'the newest schema of its source (version 3 of subject events-value)';
+  const refused = async (format: EventFormatName, schema: NewSchema, because: RegExp) => {
+    register(schema);
+    await assert.rejects(start(format), (error) => {
+      assert.ok(error instanceof RefusedError);
+      assert.ok(error.message.startsWith(`pipeline posts: ${newest} cannot be read, its records would become dead letters: `));
+      assert.match(error.message, because);
+      return true;
+    });
+  };
+  await refused('avro', { type: 'PROTOBUF', text: 'syntax = "proto3";' }, /: it is of type PROTOBUF: set source\.format to/);
+  await refused(
+    'protobuf',
+    { type: 'PROTOBUF', text: 'edition = "2099";\nmessage A {' },
+    /: schema 7 cannot be used: .*: correct the schema/,
+  );
+  await refused('avro', { type: 'AVRO', text: '{"type":"no such type"}' }, /: schema 7 cannot be used: /);
+});
+
+test('a registry that cannot say starts all the same: records wait for it, or tell', async () => {
+  server.instead = (_, response) => response.writeHead(503).end();
+  const unsaid = ['warn: could not look at the newest schema of the source; its records will tell'];
+  assert.deepEqual(await start('avro'), unsaid);
+  server.instead = (_, response) => response.writeHead(403).end('{"error_code":40301}');
+  assert.deepEqual(await start('avro'), unsaid);
+  await assert.rejects(start('avro', AbortSignal.abort(new Error('stopped'))), /stopped/);
+});
