@@ -23,7 +23,7 @@ import { type FileOutcome, runFile } from './runner/file-run.ts';
 import { type Plan, planOf } from './runner/plan.ts';
 import { runPlanned } from './runner/schedule.ts';
 import { ROOT, selectFiles } from './runner/suites.ts';
-import { slowestFiles, suiteTotals } from './runner/totals.ts';
+import { slowestFiles, suiteTotals, timesOf } from './runner/totals.ts';
 
 /** Processors that tests use at most: more would only run into what files share. */
 const MOST_PROCESSORS = 4;
@@ -70,7 +70,7 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
       if (ours.includes(plan)) await kafka;
       const outcome = await runFile(plan, { directory: temporary.path, signal: interrupt, write });
       outcomes.push(outcome);
-      print(`\n${plan.file}: ${(outcome.tookMs / 1_000).toFixed(1)} s\n${text.join('')}`);
+      print(`\n${plan.file}: ${timesOf(outcome)}\n${text.join('')}`);
     } catch (error) {
       troubles.push(error);
       print(`\n${plan.file}\n${text.join('')}`);

@@ -20,6 +20,11 @@ export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
   });
 }
 
+/** Of one file, and of all that it started as far as that is known. */
+export function timesOf({ tookMs, cpuMs }: FileOutcome): string {
+  return cpuMs === undefined ? inSeconds(tookMs) : `${inSeconds(tookMs)}, ${inSeconds(cpuMs)} of a processor`;
+}
+
 export function slowestFiles(outcomes: readonly FileOutcome[]): string[] {
   return outcomes
     .toSorted((a, b) => b.tookMs - a.tookMs)
