@@ -29,12 +29,13 @@ await consumer.connect();
 await consumer.subscribe({ topic: source, fromBeginning: true });
 let done = 0;
 let startedAt = 0;
+let startedCpu = process.cpuUsage();
 const finished = Promise.withResolvers<void>();
 await consumer.run({
   autoCommit: false,
   eachBatchAutoResolve: true,
   eachBatch: async ({ batch }) => {
-    startedAt ||= performance.now();
+    if (startedAt === 0) [startedAt, startedCpu] = [performance.now(), process.cpuUsage()];
     for (let at = 0; at < batch.messages.length; at += PER_TRANSACTION) {
       const messages = batch.messages.slice(at, at + PER_TRANSACTION);
       const transaction = await producer.transaction();
@@ -57,7 +58,9 @@ await consumer.run({
 });
 await finished.promise;
 const seconds = (performance.now() - startedAt) / 1000;
-process.stdout.write(`${JSON.stringify({ seconds, records: done, maxRssKiB: process.resourceUsage().maxRSS })}\n`);
+const { user, system } = process.cpuUsage(startedCpu);
+const cpuSeconds = (user + system) / 1e6;
+process.stdout.write(`${JSON.stringify({ seconds, cpuSeconds, records: done, maxRssKiB: process.resourceUsage().maxRSS })}\n`);
 await consumer.disconnect();
 await producer.disconnect();
 process.exit(0);

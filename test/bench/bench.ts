@@ -28,6 +28,8 @@ const TEXT = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, 
 
 interface Round {
   readonly perSecond: number;
+  /** Processor time of one item, all threads, µs. */
+  readonly cpuUs: number;
   readonly peakMiB: number;
 }
 
@@ -60,13 +62,14 @@ async function bareRound(kafka: TestKafka, source: string): Promise<Round> {
     ],
     onLine: (line) => line.startsWith('{') && printed.resolve(line),
   });
-  const { seconds, records, maxRssKiB } = JSON.parse(await printed.promise) as {
+  const { seconds, cpuSeconds, records, maxRssKiB } = JSON.parse(await printed.promise) as {
     seconds: number;
+    cpuSeconds: number;
     records: number;
     maxRssKiB: number;
   };
   await loop.stop();
-  return { perSecond: records / seconds, peakMiB: maxRssKiB / 1024 };
+  return { perSecond: records / seconds, cpuUs: (cpuSeconds * 1e6) / records, peakMiB: maxRssKiB / 1024 };
 }
 
 async function connectorRound(kafka: TestKafka, source: string, directory: string): Promise<Round> {
@@ -86,6 +89,7 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
     const replica = await stack.startReplica({ MALLOC_ARENA_MAX: '1' });
     const owns = await replica.logged('owns the shard');
     const startedAt = Date.parse(String(owns.time));
+    const beforeSeconds = cpuSecondsOf(replica.process.pid);
     const decided = await eventually(
       'every record is decided',
       async () => (await replica.metric('decisions_total')) >= RECORDS && Date.now(),
@@ -93,6 +97,7 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
     ).catch((error: Error) => {
       throw new Error(`${error.message}\n${replica.lines.slice(-20).join('\n')}`);
     });
+    const cpuUs = ((cpuSecondsOf(replica.process.pid) - beforeSeconds) * 1e6) / RECORDS;
     const peakMiB = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.process.pid}/status`, 'utf8'))?.[1]) / 1024;
     let readable = 0;
     const seen = new Set<string>();
@@ -103,14 +108,24 @@ async function connectorRound(kafka: TestKafka, source: string, directory: strin
     }
     if (readable !== RECORDS || seen.size !== RECORDS)
       throw new Error(`${readable} decisions of ${seen.size} records, not ${RECORDS}`);
-    return { perSecond: RECORDS / ((decided - startedAt) / 1000), peakMiB };
+    return { perSecond: RECORDS / ((decided - startedAt) / 1000), cpuUs, peakMiB };
   } finally {
     await stack.stop();
   }
 }
 
+/** Of a process that runs, with its threads: user and system, in ticks of 10 ms. */
+function cpuSecondsOf(pid: number): number {
+  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+  return (Number(user) + Number(system)) / 100;
+}
+
 const median = (numbers: readonly number[]): number =>
   [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+const said = ({ perSecond, cpuUs, peakMiB }: Round): string =>
+  `${Math.round(perSecond)}/s (${cpuUs.toFixed(1)} µs of a processor each, peak RSS ${Math.round(peakMiB)} MiB)`;
+const ratioOf = (connector: Round, bare: Round): string =>
+  `${(connector.perSecond / bare.perSecond).toFixed(2)} (of processor time ${(bare.cpuUs / connector.cpuUs).toFixed(2)})`;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));
@@ -131,9 +146,7 @@ try {
     const connector = await connectorRound(kafka, source, directory);
     ratios.push(connector.perSecond / bare.perSecond);
     peaks.push(connector.peakMiB);
-    print(
-      `round ${round}: connector ${Math.round(connector.perSecond)} items/s (peak RSS ${Math.round(connector.peakMiB)} MiB), bare loop ${Math.round(bare.perSecond)} records/s (${Math.round(bare.peakMiB)} MiB), ratio ${(connector.perSecond / bare.perSecond).toFixed(2)}`,
-    );
+    print(`round ${round}: connector ${said(connector)}, bare loop ${said(bare)}, ratio ${ratioOf(connector, bare)}`);
   }
   print(`ratio, median of ${ROUNDS}: ${median(ratios).toFixed(2)}   peak RSS, highest: ${Math.round(Math.max(...peaks))} MiB`);
   const latency = await measureLatency(kafka, directory);
