@@ -98,7 +98,6 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
     remoteId: 'sample',
     type: item.type,
     attempt: 1,
-    createdMs: nowMs,
     decidedAtMs: nowMs,
   };
   const { signal } = new AbortController();

@@ -133,7 +133,7 @@ function testItem(kind: PipelineKind, type: string, clock: Clock): ContentItem {
 
 function contextOf({ type }: ContentItem, remoteId: string, clock: Clock): JobContext {
   const nowMs = clock.now();
-  return { jobId: 'doctor', remoteId, type, attempt: 1, createdMs: nowMs, decidedAtMs: nowMs };
+  return { jobId: 'doctor', remoteId, type, attempt: 1, decidedAtMs: nowMs };
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

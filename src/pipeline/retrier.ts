@@ -134,7 +134,7 @@ export class Retrier {
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
     const { context, chunk } = this.#shard;
-    const { id, remoteId, type, attempt, createdMs } = job.record;
+    const { id, remoteId, type, attempt } = job.record;
     const error = { code: failure, message: jobRule(failure).message };
     const { output, deadLetters } = context.options;
     const tooLarge = items.filter((item) => chunk.isOversized(item));
@@ -148,7 +148,6 @@ export class Retrier {
           remoteId,
           type,
           attempt,
-          createdMs,
           decidedAtMs: context.clock.now(),
         }),
       }),

@@ -226,7 +226,7 @@ class Pass {
   }
 
   #context(): JobContext {
-    const { id, remoteId, type, attempt, createdMs } = this.#job.record;
-    return { jobId: id, remoteId, type, attempt, createdMs, decidedAtMs: this.#shard.context.clock.now() };
+    const { id, remoteId, type, attempt } = this.#job.record;
+    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }
 }

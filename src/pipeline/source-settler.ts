@@ -223,8 +223,8 @@ export class SourceSettler {
     await this.#deadLetter(job, [...left.values()]);
   }
 
-  #contextOf({ record: { id, remoteId, type, attempt, createdMs } }: LiveJob): JobContext {
-    return { jobId: id, remoteId, type, attempt, createdMs, decidedAtMs: this.#shard.context.clock.now() };
+  #contextOf({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
+    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }
 }
 

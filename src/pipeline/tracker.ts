@@ -54,8 +54,13 @@ export class Tracker {
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
       waitMs = nextMs * (0.5 + context.random.next() * 0.5);
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
-      if (status === undefined) continue;
       const nowMs = context.clock.now();
+      const isLate = nowMs - job.record.createdMs > review.maxReviewMs;
+      if (status === undefined) {
+        // Whatever `onTimeout` is: what the service has decided is not known, and it may be down for all.
+        if (isLate && !overdue) overdue = this.#sayOverdue(job);
+        continue;
+      }
       const finished = status.state === 'finished';
       this.#shard.status(job).heard = { state: status.rawState.slice(0, STATE_CHARACTERS), finished, atMs: nowMs };
       if (status.state !== state) {
@@ -108,18 +113,18 @@ export class Tracker {
         case 'pending':
           break;
       }
-      if (nowMs - job.record.createdMs > review.maxReviewMs) {
-        if (review.onTimeout === 'error') return this.#fail(job, 'review_timeout');
-        if (!overdue) {
-          overdue = true;
-          context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: 'review_overdue' });
-          this.#shard.logger.error(
-            { ...this.#shard.fieldsOf(job), state: status.rawState.slice(0, STATE_CHARACTERS) },
-            'the review takes longer than maxReviewTime; waiting on',
-          );
-        }
-      }
+      if (!isLate) continue;
+      if (review.onTimeout === 'error') return this.#fail(job, 'review_timeout');
+      if (!overdue) overdue = this.#sayOverdue(job);
     }
+  }
+
+  /** @returns that it was said */
+  #sayOverdue(job: LiveJob): true {
+    const state = this.#shard.status(job).heard?.state;
+    this.#shard.context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: 'review_overdue' });
+    this.#shard.logger.error({ ...this.#shard.fieldsOf(job), state }, 'the review takes longer than maxReviewTime; waiting on');
+    return true;
   }
 
   async #ask(job: LiveJob): Promise<{ status?: RemoteStatus }> {

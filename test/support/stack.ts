@@ -11,6 +11,8 @@ import { type TestKafka, uniqueName } from './kafka.ts';
 
 const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;
+/** Below the limit of a file, so that it is told what was missing. */
+const LOGGED_MS = 180_000;
 
 /** One pipeline to come. */
 export interface PipelineSetup {
@@ -63,13 +65,16 @@ export class Replica {
   }
 
   /**
-   * Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first.
+   * Resolves with the first log line (parsed) whose message is `message`, past or to come. Rejects when the replica ends first, or
+   * says nothing of the kind for longer than any test waits.
    * @param from number of the line to begin with: `lines.length` asks for one to come.
    */
   async logged(
     message: string,
     { from = 0, where = () => true }: { readonly from?: number; readonly where?: (line: LogLine) => boolean } = {},
   ): Promise<LogLine> {
+    const late = AbortSignal.timeout(LOGGED_MS);
+    const patience = new Promise<'late'>((resolve) => late.addEventListener('abort', () => resolve('late'), { once: true }));
     for (let at = from; ; ) {
       for (; at < this.lines.length; at++) {
         const line = parseLogLine(this.lines[at] as string);
@@ -78,10 +83,11 @@ export class Replica {
       const more = Promise.withResolvers<void>();
       this.#waiting.add(more.resolve);
       const ended = this.process.exited.then(() => 'ended' as const);
-      const first = await Promise.race([more.promise, ended]);
+      const first = await Promise.race([more.promise, ended, patience]);
       this.#waiting.delete(more.resolve);
-      if (first === 'ended' && at === this.lines.length) {
-        throw new Error(`${this.name} ended before it logged ${JSON.stringify(message)}:\n${this.lines.slice(-20).join('\n')}`);
+      if (first !== undefined && at === this.lines.length) {
+        const what = first === 'ended' ? 'ended before it logged' : `in ${LOGGED_MS / 1_000} s did not log`;
+        throw new Error(`${this.name} ${what} ${JSON.stringify(message)}:\n${this.lines.slice(-20).join('\n')}`);
       }
     }
   }

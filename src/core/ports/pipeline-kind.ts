@@ -47,8 +47,6 @@ export interface JobContext {
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
-  /** Wall clock, ms since the epoch, when the job was created. */
-  readonly createdMs: number;
   /** Wall clock, ms since the epoch, when the decision is published. */
   readonly decidedAtMs: number;
 }

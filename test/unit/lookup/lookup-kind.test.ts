@@ -132,7 +132,7 @@ test('a status never heard of is told once and taken for pending', async () => {
 /** The same ids asked for again and again by one process, so many ms after the job was created. */
 function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
   const kind = kindOf(answers, over);
-  return (ms: number) => outcomesOf(answers, over, { kind, job: { ...JOB, decidedAtMs: JOB.createdMs + ms } });
+  return (ms: number) => outcomesOf(answers, over, { kind, job: { ...JOB, decidedAtMs: Date.UTC(2026, 0, 2) + ms } });
 }
 
 test('an id that the service does not know, or refuses, is waited for, and then ends as the policy says', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Transaction } from '../../../src/core/ports/kafka.ts';
+import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
 
@@ -194,6 +195,33 @@ test('a remote id that a live job already has is a failed create: no job takes i
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 5), 1);
   assert.equal(instance.logger.lines.filter(({ message }) => message.includes('an id that a live job already has')).length, 3);
+});
+
+test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {
+  let down = false;
+  const world = oneBatch(3, {
+    options: { review: { maxReviewMs: 60 * MINUTE, onTimeout: 'error' } },
+    service: { review: () => ({ afterMs: 10 * MINUTE }) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (...asked) => {
+          if (down) throw new ServiceError('unavailable', 'no answer', { operation: 'get_batch' });
+          return ports.kind.status(...asked);
+        },
+      }),
+    }),
+  });
+  await world.clock.advance(5 * MINUTE);
+  down = true;
+  await world.clock.advance(50 * MINUTE);
+  assert.equal(failures(world, 'review_overdue'), 0);
+  await world.clock.advance(3 * 60 * MINUTE);
+  assert.deepEqual([failures(world, 'review_overdue'), world.decisions().length], [1, 0]);
+  down = false;
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([errors(world), failures(world, 'review_overdue')], [[], 1]);
 });
 
 test('the same remote id given to two creates at once becomes one job, not two', async () => {

@@ -12,7 +12,6 @@ export const JOB: JobContext = {
   remoteId: 'batch-1',
   type: 'post',
   attempt: 1,
-  createdMs: Date.UTC(2026, 0, 2),
   decidedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
 };
 

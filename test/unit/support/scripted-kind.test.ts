@@ -7,7 +7,7 @@ import { ReviewService, type ServiceScript } from '../../support/memory/review-s
 import { ScriptedKind, sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const forever = new AbortController().signal;
-const job: JobContext = { jobId: 'j', remoteId: 'batch-1', type: 'text', attempt: 1, createdMs: 0, decidedAtMs: 0 };
+const job: JobContext = { jobId: 'j', remoteId: 'batch-1', type: 'text', attempt: 1, decidedAtMs: 0 };
 
 function record(
   offset: number,
