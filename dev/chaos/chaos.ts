@@ -3,32 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { KINDS, type Kind } from '../../test/chaos/pipelines.ts';
+import { KINDS } from '../../test/chaos/pipelines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
 import { keepDirectory } from '../process/kept.ts';
+import type { ChaosOptions } from './options.ts';
 import { type Report, reportOn } from './report.ts';
 import { allFaults, REGISTRY_FAULT, Schedule, STALL_BOUND_MS } from './schedule.ts';
 import { isSettled, verdictOn } from './verdict.ts';
 import { World } from './world.ts';
-
-export interface ChaosOptions {
-  /** How long faults come; the run takes longer: until each fault has hit, and everything is settled. */
-  readonly minutes: number;
-  readonly seed: number;
-  readonly brokers: 1 | 3;
-  /** Records a second, of all kinds. */
-  readonly rate: number;
-  /** Of the pipelines; default all. */
-  readonly kinds?: readonly [Kind, ...Kind[]];
-  /** The faults to use, of allFaults; default those that can hit these pipelines. */
-  readonly faults?: readonly string[];
-  /** A folder for the replicas' logs, written when the run ends, however it does. */
-  readonly logs?: string | undefined;
-  /** Ends the run: what was begun is ended and removed, then it rejects with the signal's reason. */
-  readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
-}
 
 const REPLICAS = 2;
 /** Until gauges show that all is settled, ms. */

@@ -7,7 +7,8 @@ import { randomInt } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { KINDS } from '../../test/chaos/pipelines.ts';
-import { type ChaosOptions, runChaos } from './chaos.ts';
+import { runChaos } from './chaos.ts';
+import type { ChaosOptions } from './options.ts';
 import { reportText } from './report.ts';
 import { allFaults } from './schedule.ts';
 

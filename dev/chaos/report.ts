@@ -1,6 +1,6 @@
 /** What a run found, for people and for machines. */
 import type { Kind } from '../../test/chaos/pipelines.ts';
-import type { ChaosOptions } from './chaos.ts';
+import type { ChaosOptions } from './options.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { type Schedule, STALL_BOUND_MS } from './schedule.ts';
 import type { Verdict } from './verdict.ts';

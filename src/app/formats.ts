@@ -1,13 +1,9 @@
-/**
- * How the pipelines of a process read values, and write them. What only formats other than JSON need (parsers of schemas, the
- * registry's client) is loaded when a pipeline has one: it costs 15 MB and a quarter of a second of processor time.
- */
+/** How the pipelines of a process read values, and write them. */
 import type { EventFormatName } from '../config/options/source.ts';
-import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
 import type { EventFormat } from '../event/format.ts';
-import { PLAIN_FORMATS } from '../formats/index.ts';
 
 export interface Formats {
   /** How values of that format are read. */
@@ -29,18 +25,3 @@ export interface FormatParts {
   readonly health: HealthReporter;
   readonly logger: Logger;
 }
-
-/** @throws Error when a certificate can no longer be read, or the installation lacks the contracts */
-export async function openFormats(config: Pick<Config, 'schemaRegistry' | 'pipelines'>, parts: FormatParts): Promise<Formats> {
-  const plain = config.pipelines.every(({ source, output }) => source.format in PLAIN_FORMATS && output.format === 'json');
-  if (plain) return PLAIN;
-  const { allFormats } = await import('./all-formats.ts');
-  return allFormats(config, parts);
-}
-
-const PLAIN: Formats = {
-  of: (name) => PLAIN_FORMATS[name as keyof typeof PLAIN_FORMATS],
-  wrap: (_pipeline, kind) => kind,
-  start: async () => {},
-  close: async () => {},
-};

@@ -21,9 +21,10 @@ import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-se
 import { createLogger } from '../telemetry/logger.ts';
 import { PromMetrics } from '../telemetry/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
-import { type Formats, openFormats } from './formats.ts';
+import type { Formats } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
+import { openFormats } from './open-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { networkSettings } from './service-network.ts';
 import { systemClock, systemRandom } from './system.ts';

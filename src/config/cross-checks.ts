@@ -1,4 +1,5 @@
 /** What no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+import type { Partially } from './draft.ts';
 import { formatChecks } from './format-checks.ts';
 import { kafkaChecks } from './kafka-checks.ts';
 import { kindChecks } from './kind-checks.ts';
@@ -10,13 +11,6 @@ import type { Config } from './schema.ts';
 import { schemaRegistryChecks } from './schema-registry-checks.ts';
 import { serviceNetworkChecks } from './service-checks.ts';
 import { formatBytes, formatDuration } from './units.ts';
-
-/** The configuration as far as it could be understood: what is wrong for another reason already is undefined. */
-export type Partially<T> = T extends readonly (infer E)[]
-  ? readonly Partially<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]?: Partially<T[K]> | undefined }
-    : T;
 
 type Draft = Partially<Config>;
 type PipelineDraft = Partially<Config['pipelines'][number]>;

@@ -1,6 +1,12 @@
 import type { z } from 'zod';
-import type { Partially } from './cross-checks.ts';
 import { infoOf, outputName } from './option.ts';
+
+/** The configuration as far as it could be understood: what is wrong for another reason already is undefined. */
+export type Partially<T> = T extends readonly (infer E)[]
+  ? readonly Partially<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]?: Partially<T[K]> | undefined }
+    : T;
 
 /**
  * What can be understood of a document that may have mistakes: each option by itself, undefined where it is wrong. So the

@@ -1,5 +1,5 @@
 /** Mappings that cannot find anything in values of the configured format: each record would become a dead letter. */
-import type { Partially } from './cross-checks.ts';
+import type { Partially } from './draft.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';
 import type { PipelineConfig } from './schema.ts';

@@ -1,5 +1,5 @@
 /** How the options of `kafka` fit together: what is missing, what contradicts, and what has no effect. */
-import type { Partially } from './cross-checks.ts';
+import type { Partially } from './draft.ts';
 import { isLoopback } from './loopback.ts';
 import type { Path } from './path.ts';
 import type { Finding } from './problem.ts';

@@ -1,5 +1,5 @@
 /** How the options of `schemaRegistry` fit together, and who needs it. */
-import type { Partially } from './cross-checks.ts';
+import type { Partially } from './draft.ts';
 import { isLoopback } from './loopback.ts';
 import type { Finding } from './problem.ts';
 import type { Config } from './schema.ts';

@@ -1,5 +1,5 @@
 /** How the options of `service` fit together, and with the batches of the pipelines. */
-import type { Partially } from './cross-checks.ts';
+import type { Partially } from './draft.ts';
 import { isInTheClear } from './hosts.ts';
 import type { Finding } from './problem.ts';
 import type { Config } from './schema.ts';

@@ -5,7 +5,8 @@ import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batc
 import { type DecisionView, getDecision, type LabelView } from './decisions.ts';
 import { checkedHeaders } from './extra-headers.ts';
 import { HttpPool } from './http.ts';
-import { type CreatedImport, createImport, getImport, type ImportView, problemWithImportPath } from './imports.ts';
+import { problemWithImportPath } from './import-path.ts';
+import { type CreatedImport, createImport, getImport, type ImportView } from './imports.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
 import { proxyChooser } from './proxy.ts';
 import { TlsContext } from './tls-files.ts';

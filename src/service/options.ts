@@ -2,7 +2,7 @@
 import type { Clock, Random } from '../core/ports/clock.ts';
 import type { LookupAll } from './connector.ts';
 import type { ExtraHeaders } from './extra-headers.ts';
-import { DEFAULT_IMPORT_PATH } from './imports.ts';
+import { DEFAULT_IMPORT_PATH } from './import-path.ts';
 import { type ServiceObserver, SILENT_OBSERVER } from './observer.ts';
 import type { ProxyRules } from './proxy.ts';
 import type { TlsFiles } from './tls-files.ts';

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Output } from './output.ts';
 import { exists, unwritable, writing } from './output-problem.ts';
+import type { Output } from './output-type.ts';
 import { removeOnExit } from './remove-on-exit.ts';
 
 /** Of the name, so that the draft's is not too long for the file system: 4 bytes each at most. */

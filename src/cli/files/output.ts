@@ -6,18 +6,10 @@ import type { Io } from '../io.ts';
 import { printable, printableLines } from '../printable.ts';
 import { FileOutput } from './file-output.ts';
 import { BadOutput, exists, unwritable, writing } from './output-problem.ts';
+import type { Output } from './output-type.ts';
 import { deviceOutput, pipeOutput } from './pipe-output.ts';
 
 export const STANDARD_OUTPUT = '-';
-
-export interface Output {
-  /** @returns false when nobody reads any more: nothing is written from then on. @throws OutputFailed */
-  write(bytes: Uint8Array): Promise<boolean>;
-  /** All is there. @throws OutputFailed; BadOutput when a file of that name has come up meanwhile. */
-  complete(): Promise<void>;
-  /** Nothing of a file remains. Repeatable, also after `complete`. */
-  discard(): Promise<void>;
-}
 
 export interface OutputPlace {
   /** `-` is standard output. */

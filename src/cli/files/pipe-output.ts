@@ -5,8 +5,8 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { writeTo } from '../io.ts';
-import type { Output } from './output.ts';
 import { unwritable, writing } from './output-problem.ts';
+import type { Output } from './output-type.ts';
 
 const LOOK_AGAIN_MS = 50;
 

@@ -2,8 +2,9 @@
 import { type Batch, ContentReviewError, type WaitOptions } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { CsvCheck } from '../files/csv-check.ts';
-import { mustBeWritable, type Output, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
+import { mustBeWritable, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
 import { BadOutput, OutputFailed } from '../files/output-problem.ts';
+import type { Output } from '../files/output-type.ts';
 import type { Finish, Io } from '../io.ts';
 import { printable } from '../printable.ts';
 import { counted } from '../table.ts';

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { RequestError } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { Output } from '../files/output.ts';
+import type { Output } from '../files/output-type.ts';
 import { ResultTally, type Tally } from '../files/result-tally.ts';
 import { size } from '../progress.ts';
 import { counted } from '../table.ts';
