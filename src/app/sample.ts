@@ -16,7 +16,7 @@ export interface Sample {
   readonly timestampMs: number;
 }
 
-/** What would be published: the value is JSON. */
+/** What would be published: the value is JSON, whatever the format. */
 export interface PublishedSample {
   readonly topic: string;
   readonly key: string | null;
@@ -63,7 +63,7 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const { item } = decoded;
   upload = (await kind.encode([item])).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
-  const published = publishedSample(pipeline.output.topic, outgoing);
+  const published = publishedSample(pipeline.output.topic, await inOutputFormat(pipeline, outgoing, notes));
   if (pipeline.kind === 'lookup') {
     return answer({ outcome: 'accepted', upload: `/v1/decisions/${encodeURIComponent(item.content)}`, published });
   }
@@ -111,6 +111,24 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
   }
   throw new Error('the sample did not come back');
 }
+
+/** As `run` would write it, but for an encoding that begins with the id of a schema: that is in the registry, which nobody asks. */
+async function inOutputFormat(pipeline: PipelineConfig, record: OutgoingRecord, notes: string[]): Promise<OutgoingRecord> {
+  if (pipeline.output.format === 'json') return record;
+  // Loaded late: parsers of schemas, which few need.
+  const [{ outputFormatOf }, { RegisteredFormat }] = await Promise.all([
+    import('./output-formats.ts'),
+    import('../formats/output/index.ts'),
+  ]);
+  const format = outputFormatOf(pipeline);
+  if (!(format instanceof RegisteredFormat)) return format?.encode(record) ?? record;
+  notes.push(
+    `The value would be published as ${LANGUAGES[format.name]} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the id in front of it is the registry's to tell.`,
+  );
+  return record;
+}
+
+const LANGUAGES = { avro: 'Avro', 'json-schema': 'JSON with a schema', protobuf: 'Protobuf' } as const;
 
 /** A service that gives every upload back, decided. */
 export function inventedService(file: () => string): KindServices {

@@ -30,6 +30,18 @@ pipelines:
   - {name: events, source: {topic: ce, format: cloudevents, mapping: {content: data.text, type: {field: type}, metadata: "{id: id}"}}}
 `;
 
+const OUTPUTS = `
+kafka: {brokers: "127.0.0.1:1"}
+service: {baseUrl: "https://review.example", apiKey: {env: NOT_SET}}
+schemaRegistry: {urls: ["http://127.0.0.1:1"]}
+pipelines:
+  - {name: binary, source: {topic: a}, output: {format: cloudevents, headers: [lang, ce_id]}}
+  - {name: structured, source: {topic: b}, output: {format: cloudevents, cloudEvents: {mode: structured, source: /mine}}}
+  - {name: avro, source: {topic: c}, output: {format: avro}}
+  - {name: protobuf, kind: import, source: {topic: d}, output: {format: protobuf, subject: record-name}}
+  - {name: framed, kind: lookup, source: {topic: e}, output: {format: json-schema, subject: {name: mine}}}
+`;
+
 type Run = (args: readonly string[]) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
 
 /** The command line in this process: starting one takes half a second. */
@@ -44,7 +56,7 @@ const here: Run = async (args) => {
 
 async function checkedBy(run: Run, pipeline: string | undefined, value: unknown, ...more: string[]) {
   const [config, sample] = [join(DIRECTORY, 'c.yaml'), join(DIRECTORY, `${Math.random()}.json`)];
-  await writeFile(config, CONFIG);
+  await writeFile(config, pipeline !== undefined && OUTPUTS.includes(`{name: ${pipeline},`) ? OUTPUTS : CONFIG);
   await writeFile(sample, typeof value === 'string' ? value : JSON.stringify(value));
   const name = pipeline === undefined ? [] : ['--pipeline', pipeline];
   return run(['check', '--config', config, '--sample', sample, ...name, ...more]);
@@ -112,6 +124,56 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
     const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap((header) => ['--header', header]);
     assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
+  });
+
+  it('shows a decision as the CloudEvent that it would be: in binary mode its headers, in structured mode its value', async () => {
+    const event = '{"type":"post","content":"hi","metadata":{"id":12345678901234567890}}';
+    const binary = await checked('binary', event, '--header', 'lang=en', '--header', 'ce_id=theirs', '--json');
+    const { published, notes } = JSON.parse(binary.out);
+    assert.deepEqual(notes, []);
+    const { ce_time: time, ...headers } = published.headers;
+    assert.deepEqual(headers, {
+      lang: 'en',
+      'event-id': 'a-0-0',
+      ce_specversion: '1.0',
+      ce_source: '/content-review/binary',
+      ce_type: 'content-review.decision.v1',
+      ce_dataschema: 'urn:content-review-connector:decision:v1',
+      ce_id: 'a-0-0',
+      ce_subject: 'a/0/0',
+      'content-type': 'application/json',
+    });
+    assert.deepEqual([published.value.decided_at, published.value.result], [time, 'INVENTED']);
+    const structured = await checked('structured', event, '--json');
+    const { headers: about, value } = JSON.parse(structured.out).published;
+    assert.deepEqual(about, { 'event-id': 'b-0-0', 'content-type': 'application/cloudevents+json; charset=UTF-8' });
+    assert.deepEqual([value.specversion, value.source, value.id, value.data.result], ['1.0', '/mine', 'b-0-0', 'INVENTED']);
+    assert.match(structured.out, /"metadata":\{"id":12345678901234567890\}/);
+    assert.match(
+      (await checked('binary', event)).out,
+      /^ +ce_type: content-review\.decision\.v1\n(.*\n)*value {4}\{"id":"a-0-0"/m,
+    );
+  });
+
+  it('says that a value would be encoded, by which schema and under which subject, and shows its JSON', async () => {
+    for (const [pipeline, event, note] of [
+      ['avro', { type: 'post', content: 'x' }, 'Avro (contracts/avro/decision.avsc), under subject c.decisions-value'],
+      [
+        'protobuf',
+        { type: 'user', data: {} },
+        'Protobuf (contracts/protobuf/receipt.proto), under subject content_review.v1.Receipt',
+      ],
+      ['framed', 'd-7', 'JSON with a schema (contracts/looked-up-decision.schema.json), under subject mine'],
+    ] as const) {
+      const { code, out } = await checked(pipeline, event, '--json');
+      assert.equal(code, EXIT.ok);
+      const { published, notes } = JSON.parse(out);
+      assert.deepEqual(notes, [
+        `The value would be published as ${note}. Its JSON is shown: the id in front of it is the registry's to tell.`,
+      ]);
+      assert.equal(published.value.status, 'SUCCESS');
+      assert.match((await checked(pipeline, event)).out, /\nThe value would be published as /);
+    }
   });
 
   it('says what is wrong with the question', async () => {
