@@ -46,7 +46,7 @@ export function outputSchemaOf(config: Config, pipeline: PipelineConfig, registr
       if (state !== 'incompatible') return failed(`${file} is not registered under subject ${subject}`, 'run schemas register');
       const why = messages.length === 0 ? '' : ` (${messages.join('; ').slice(0, 500)})`;
       return failed(
-        `${file} is incompatible with version ${latest} of subject ${subject}${why}`,
+        `${file} is incompatible with the versions of subject ${subject}, the latest of which is ${latest}${why}`,
         'use another subject (output.subject) or topic, or put the subject right in the registry',
       );
     } catch (error) {

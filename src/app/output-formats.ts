@@ -20,6 +20,9 @@ import { registryRefusal } from './registry-refusal.ts';
 /** As Kafka is given at the start: then whoever started the process is told, and starts it again. */
 const PATIENCE_MS = 30_000;
 const BACKOFF = { baseMs: 250, capMs: 5_000 };
+/** A replica of the registry may hear of a schema a moment after `schemas register` did. */
+const LAG_MS = 5_000;
+const LOOK_AGAIN_MS = 500;
 
 /** undefined: JSON, as the kinds render it. @throws Error when the installation lacks the contracts */
 export function outputFormatOf({ kind, output }: Pick<PipelineConfig, 'kind' | 'output'>): OutputFormat | undefined {
@@ -72,12 +75,26 @@ export class OutputFormats {
   async prepare(parts: StartParts): Promise<void> {
     const untilMs = parts.clock.now() + PATIENCE_MS;
     for (const { pipeline, format } of this.#registered) {
-      const state = await this.#state(pipeline, format, untilMs, parts);
+      const state = await this.#settledState(pipeline, format, untilMs, parts);
       if (state.state !== 'registered') throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
       format.writeWith(state.id);
       const { subject, codec } = format;
       const { version, id, latest } = state;
       parts.logger.info({ pipeline, subject, version, latest, id, schema: codec.file }, 'schema of the output');
+    }
+  }
+
+  /** Asked again while the schema is not there, for as long as replicas of a registry lag behind each other. */
+  async #settledState(pipeline: string, format: RegisteredFormat, untilMs: number, parts: StartParts): Promise<SchemaState> {
+    const { clock, logger, signal } = parts;
+    const { subject } = format;
+    let settledMs: number | undefined;
+    for (;;) {
+      const state = await this.#state(pipeline, format, untilMs, parts);
+      settledMs ??= clock.now() + LAG_MS;
+      if (state.state === 'registered' || clock.now() >= settledMs) return state;
+      logger.debug({ pipeline, subject, state: state.state }, 'the schema of the output is not there yet: looking again');
+      await clock.sleep(LOOK_AGAIN_MS, signal);
     }
   }
 
@@ -110,5 +127,5 @@ function objectionTo(state: Exclude<SchemaState, { state: 'registered' }>, { sub
     return `${what} is not registered under subject ${subject}, ${has}: run "content-review-connector schemas register" first`;
   }
   const why = state.messages.length === 0 ? '' : ` (${state.messages.join('; ').slice(0, 1_000)})`;
-  return `${what} is incompatible with version ${state.latest}, the latest of subject ${subject}${why}: have this connector write under another subject (output.subject) or to another topic, or put the subject right in the registry`;
+  return `${what} is incompatible with the versions of subject ${subject}, the latest of which is ${state.latest}${why}: have this connector write under another subject (output.subject) or to another topic, or put the subject right in the registry`;
 }

@@ -1,5 +1,5 @@
 /** The part of Confluent's registry API that the connector needs. https://docs.confluent.io/platform/current/schema-registry/develop/api.html */
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
+import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import { RegistryHttp } from './http.ts';
 import type { SchemaRegistry } from './registry.ts';
 import type {
@@ -56,8 +56,27 @@ export class ConfluentRegistry implements SchemaRegistry {
     return found === undefined ? undefined : subjectVersion(subject, { schema: schema.text, schemaType: schema.type, ...found });
   }
 
+  /**
+   * Confluent asks the versions that the subject's rule names, as registering does. Apicurio asks all of them whatever the rule:
+   * when the latest alone would take the schema, the rule decides.
+   */
   async compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
-    const path = `/compatibility${subjectPath(subject)}/versions/latest?verbose=true`;
+    const latest = () => this.#compatibility(subject, '/latest', schema, signal);
+    let all: Compatibility;
+    try {
+      all = await this.#compatibility(subject, '', schema, signal);
+    } catch (error) {
+      // Registries that know no more than one version at a time.
+      if (error instanceof RegistryUnavailable && error.code === NO_SUCH_PATH) return await latest();
+      throw error;
+    }
+    if (all.compatible || !(await latest()).compatible) return all;
+    const rule = await this.#rule(subject, signal);
+    return rule === undefined || rule.endsWith('_TRANSITIVE') ? all : { compatible: true, messages: [] };
+  }
+
+  async #compatibility(subject: string, version: '' | '/latest', schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
+    const path = `/compatibility${subjectPath(subject)}/versions${version}?verbose=true`;
     const request = { operation: 'compatibility', method: 'POST', path, body: bodyOf(schema) } as const;
     const found = await knownOnly(this.http.ask(request, signal));
     if (found === undefined) return { compatible: true, messages: [] };
@@ -65,6 +84,24 @@ export class ConfluentRegistry implements SchemaRegistry {
     if (typeof compatible !== 'boolean') throw notARegistry();
     const said = Array.isArray(messages) ? messages : [reason];
     return { compatible, messages: said.filter((message) => typeof message === 'string') };
+  }
+
+  /** The subject's own, or the registry's, such as BACKWARD; undefined when it does not tell: that may take other rights. */
+  async #rule(subject: string, signal: AbortSignal): Promise<string | undefined> {
+    const ask = async (path: string): Promise<string | undefined> => {
+      const found = await knownOnly(this.http.ask({ operation: 'config', method: 'GET', path }, signal));
+      const { compatibilityLevel: level } = (found ?? {}) as { readonly compatibilityLevel?: unknown };
+      return typeof level === 'string' ? level : undefined;
+    };
+    try {
+      const own = await ask(`/config/${encodeURIComponent(subject)}`);
+      // Apicurio says NONE of a subject that has none of its own.
+      return own === undefined || own === 'NONE' ? ((await ask('/config')) ?? own) : own;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RegistryUnavailable || error instanceof RegistryRefused) return undefined;
+      throw error;
+    }
   }
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {

@@ -15,6 +15,9 @@ export class RegistryUnavailable extends Error {
   }
 }
 
+/** RegistryUnavailable.code of a 404 or 405 that is not about a schema: a wrong address, or a registry that lacks this part of the API. */
+export const NO_SUCH_PATH = 'no_such_path';
+
 /** The registry answered that it will not: 4xx with its own error code. Asking again gives the same. */
 export class RegistryRefused extends Error {
   override readonly name = 'RegistryRefused';

@@ -1,7 +1,7 @@
 /** One exchange with a registry: its addresses in turn, a time limit, credentials, and answers told apart by what they mean. */
 import { Agent } from 'undici';
 import { abortable } from '../core/abortable.ts';
-import { RegistryRefused, RegistryUnavailable } from './errors.ts';
+import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
 import { type RegistryOperation, type RegistrySettings, SILENT_REGISTRY_OBSERVER } from './settings.ts';
 
 export interface RegistryRequest {
@@ -17,6 +17,8 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
 /** Error codes of the API: `404` alone says that the path is none of a registry's. */
 const UNKNOWN_CODES = { from: 40_400, to: 40_499 };
+/** All others ask, and may be asked anywhere. */
+const CHANGES: ReadonlySet<RegistryOperation> = new Set(['register', 'set_config']);
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
@@ -51,7 +53,7 @@ export class RegistryHttp {
         return answer;
       } catch (error) {
         if (error instanceof RegistryUnavailable) failure = error;
-        else if (error instanceof RegistryRefused && error.isUnknown && request.method === 'GET') unknown ??= error;
+        else if (error instanceof RegistryRefused && error.isUnknown && !CHANGES.has(request.operation)) unknown ??= error;
         else throw error;
       }
     }
@@ -135,13 +137,14 @@ function understood(status: number, text: string): unknown {
   const answer = parsed(text);
   if (status >= 200 && status < 300 && answer !== undefined) return answer;
   const { error_code: code, message } = (answer ?? {}) as { readonly error_code?: unknown; readonly message?: unknown };
-  const known = typeof code === 'number' && (status !== 404 || (code >= UNKNOWN_CODES.from && code <= UNKNOWN_CODES.to));
+  const known =
+    typeof code === 'number' && ((status !== 404 && status !== 405) || (code >= UNKNOWN_CODES.from && code <= UNKNOWN_CODES.to));
   if (status >= 400 && known) {
     throw new RegistryRefused(status, code, typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`);
   }
   // Not a word about a schema: a proxy, a wrong path. Records must not suffer for it.
   throw new RegistryUnavailable(
-    'bad_answer',
+    status === 404 || status === 405 ? NO_SUCH_PATH : 'bad_answer',
     `the answer (status ${status}) is not a schema registry's: does schemaRegistry.urls end with the path of its Confluent API?`,
   );
 }

@@ -13,7 +13,7 @@ export interface SchemaRegistry {
   version(subject: string, version: number | 'latest', signal: AbortSignal): Promise<SubjectVersion | undefined>;
   /** The version of a subject that is this schema. Registries compare parsed schemas, not texts. */
   lookup(subject: string, schema: NewSchema, signal: AbortSignal): Promise<SubjectVersion | undefined>;
-  /** Whether the schema may become the subject's next version, by the subject's rule. A subject without versions takes any. */
+  /** Whether the schema may become the subject's next version, by the subject's rule, as `register` judges it. A subject without versions takes any. */
   compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;
   /**
    * Makes the schema the subject's next version, unless it is one already. Changes no rule of the subject. For the command line

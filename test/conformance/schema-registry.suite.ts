@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { NewSchema, SchemaRegistry } from '../../src/registry/index.ts';
+import { type NewSchema, RegistryRefused, type SchemaRegistry } from '../../src/registry/index.ts';
 
 const SIGNAL = new AbortController().signal;
 
@@ -12,10 +12,17 @@ const avro = (...fields: readonly object[]): NewSchema => ({
 });
 const FIRST = avro();
 const GROWN = avro({ name: 'b', type: 'string', default: '' });
+const DEMANDING = avro({ name: 'b', type: 'string' });
 const PROTOBUF: NewSchema = { type: 'PROTOBUF', text: 'syntax = "proto3"; message R { string a = 1; }' };
 
+/** Rules of a subject that the suite sets, which is an administrator's work. */
+export type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
+
 /** @param registry the one under test; subjects of the suite are new ones */
-export function schemaRegistrySuite(registry: () => SchemaRegistry): void {
+export function schemaRegistrySuite(
+  registry: () => SchemaRegistry,
+  setRule: (subject: string, rule: Rule) => Promise<void> | void,
+): void {
   const newSubject = () => `suite-${randomBytes(6).toString('hex')}-value`;
 
   test('a subject that nobody registered is unknown, and takes any schema', async () => {
@@ -46,6 +53,25 @@ export function schemaRegistrySuite(registry: () => SchemaRegistry): void {
     assert.deepEqual(await registry().versions(subject, SIGNAL), [1, 2]);
     assert.equal((await registry().version(subject, 'latest', SIGNAL))?.version, 2);
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
+  });
+
+  test('a schema that only an older version forbids is incompatible by a transitive rule alone, and checked as it is registered', async () => {
+    for (const [rule, compatible] of [
+      ['BACKWARD', true],
+      ['BACKWARD_TRANSITIVE', false],
+    ] as const) {
+      const subject = newSubject();
+      await registry().register(subject, FIRST, SIGNAL);
+      await setRule(subject, rule);
+      await registry().register(subject, GROWN, SIGNAL);
+      // What the first version wrote has no b, and no default stands in for it.
+      const found = await registry().compatibility(subject, DEMANDING, SIGNAL);
+      assert.equal(found.compatible, compatible, rule);
+      assert.equal(found.messages.length > 0, !compatible, rule);
+      const registered = registry().register(subject, DEMANDING, SIGNAL);
+      if (compatible) await registered;
+      else await assert.rejects(registered, (error) => error instanceof RegistryRefused && error.status === 409);
+    }
   });
 
   test('one schema under two subjects has one id', async () => {

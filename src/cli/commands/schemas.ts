@@ -105,7 +105,9 @@ function textOf(schemas: readonly SchemaReport[], register: boolean): string {
   ];
   for (const { pipeline, state, subject, latest, messages } of schemas) {
     if (state !== 'incompatible') continue;
-    lines.push(`Pipeline ${pipeline}: version ${latest} of ${subject} and this schema do not go together, says the registry:`);
+    lines.push(
+      `Pipeline ${pipeline}: the versions of ${subject}, the latest of which is ${latest}, and this schema do not go together, says the registry:`,
+    );
     for (const message of messages.length === 0 ? ['(it gives no reason)'] : messages)
       lines.push(`  ${printable(message, MAX_SENTENCE)}`);
     lines.push(

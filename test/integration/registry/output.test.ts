@@ -25,7 +25,16 @@ after(async () => {
   await server.stop();
 });
 
-schemaRegistrySuite(() => registry);
+schemaRegistrySuite(
+  () => registry,
+  async (subject, compatibility) => {
+    const path = `/config/${encodeURIComponent(subject)}`;
+    await registry.http.ask(
+      { operation: 'set_config', method: 'PUT', path, body: { compatibility } },
+      new AbortController().signal,
+    );
+  },
+);
 
 /** What a consumer does: the id in front of the value, its schema from the registry, a decoder of that language. */
 async function consumed(value: Buffer): Promise<Record<string, unknown>> {

@@ -1,6 +1,9 @@
 /** A schema registry in memory, behind the same interface as the real one (test/conformance/schema-registry.suite.ts). */
+import avsc from 'avsc';
 import { RegistryRefused, RegistryUnavailable, type SchemaRegistry } from '../../../src/registry/index.ts';
 import type { Compatibility, NewSchema, ResolvedSchema, SubjectVersion } from '../../../src/registry/schema.ts';
+
+type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 
 export class MemoryRegistry implements SchemaRegistry {
   readonly #subjects = new Map<string, SubjectVersion[]>();
@@ -9,7 +12,8 @@ export class MemoryRegistry implements SchemaRegistry {
   readonly calls: string[] = [];
   /** Thrown by each call while it is set. */
   failure: Error | undefined;
-  /** Whether a schema may follow the latest version; by default any of the same type. */
+  readonly #rules = new Map<string, Rule>();
+  /** Whether a schema may follow a version of a subject that has no rule; by default any of the same type. */
   judge: (latest: NewSchema, next: NewSchema) => Compatibility = (latest, next) =>
     latest.type === next.type ? { compatible: true, messages: [] } : { compatible: false, messages: ['another type'] };
   readOnly = false;
@@ -44,8 +48,7 @@ export class MemoryRegistry implements SchemaRegistry {
 
   async compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
     this.#called(`compatibility ${subject}`, signal);
-    const latest = this.#subjects.get(subject)?.at(-1);
-    return latest === undefined ? { compatible: true, messages: [] } : this.judge(latest, schema);
+    return this.#judged(subject, schema);
   }
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
@@ -55,13 +58,25 @@ export class MemoryRegistry implements SchemaRegistry {
     if (there !== undefined) return there.id;
     if (this.readOnly) throw new RegistryRefused(422, 42_205, `Subject ${subject} is in read-only mode`);
     const latest = versions.at(-1);
-    if (latest !== undefined && !this.judge(latest, schema).compatible)
-      throw new RegistryRefused(409, 409, 'Schema is incompatible');
+    if (!this.#judged(subject, schema).compatible) throw new RegistryRefused(409, 409, 'Schema is incompatible');
     const id = this.#ids.get(meaning(schema)) ?? this.#ids.size + 1;
     this.#ids.set(meaning(schema), id);
     const { type, text, references = [] } = schema;
     this.#subjects.set(subject, [...versions, { subject, version: (latest?.version ?? 0) + 1, id, type, text, references }]);
     return id;
+  }
+
+  /** From now on the subject's Avro schemas are judged by Avro's own rules. */
+  setRule(subject: string, rule: Rule): void {
+    this.#rules.set(subject, rule);
+  }
+
+  #judged(subject: string, schema: NewSchema): Compatibility {
+    const versions = this.#subjects.get(subject) ?? [];
+    const rule = this.#rules.get(subject);
+    const against = rule === 'BACKWARD_TRANSITIVE' ? versions : versions.slice(-1);
+    const found = against.map((one) => (rule === undefined ? this.judge(one, schema) : readable(one, schema)));
+    return { compatible: found.every(({ compatible }) => compatible), messages: found.flatMap(({ messages }) => messages) };
   }
 
   async close(): Promise<void> {}
@@ -70,6 +85,16 @@ export class MemoryRegistry implements SchemaRegistry {
     signal.throwIfAborted();
     this.calls.push(call);
     if (this.failure !== undefined) throw this.failure;
+  }
+}
+
+function readable(writer: NewSchema, reader: NewSchema): Compatibility {
+  try {
+    const [from, to] = [writer, reader].map(({ text }) => avsc.Type.forSchema(JSON.parse(text)));
+    to?.createResolver(from as avsc.Type);
+    return { compatible: true, messages: [] };
+  } catch (error) {
+    return { compatible: false, messages: [(error as Error).message] };
   }
 }
 

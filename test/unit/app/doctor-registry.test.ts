@@ -86,7 +86,10 @@ test('an output whose subject holds something else is incompatible', async () =>
   await registry.register('decisions-value', { type: 'AVRO', text: EVENT }, SIGNAL);
   const { output } = await ask();
   assert.equal(output?.status, 'failed');
-  assert.match(output?.found ?? '', /is incompatible with version 1 of subject decisions-value \(a field is missing\)$/);
+  assert.match(
+    output?.found ?? '',
+    /is incompatible with the versions of subject decisions-value, the latest of which is 1 \(a field is missing\)$/,
+  );
 });
 
 test('a registry that refuses the credentials, or does not answer, says which, and what to do', async () => {

@@ -39,7 +39,16 @@ function world(output = '{format: avro}') {
   const wrapped = outputs.wrap(pipeline, kind, logger);
   const prepare = (signal: AbortSignal = SIGNAL) =>
     outputs.prepare({ registry, urls: ['http://registry'], clock, random: { next: () => 0.5 }, logger, signal });
-  return { outputs, registry, logger, clock, kind, wrapped, prepare };
+  /** Time passes: a registry is asked again for a few seconds. */
+  const refused = async (why: RegExp | ((error: Error) => boolean)) => {
+    let over = false;
+    const ended = assert.rejects(prepare(), why).finally(() => {
+      over = true;
+    });
+    await clock.runUntil(() => over, 6_000);
+    await ended;
+  };
+  return { outputs, registry, logger, clock, kind, wrapped, prepare, refused };
 }
 
 test('with JSON the kind is the very same: nothing is put in the way of its records', () => {
@@ -72,8 +81,8 @@ test('a subject that has grown since by a version of its owner is no obstacle', 
 });
 
 test('a schema that is not registered is refused with the command that registers it, and is not registered', async () => {
-  const { registry, prepare } = world();
-  await assert.rejects(prepare(), (error: Error) => {
+  const { registry, refused } = world();
+  await refused((error: Error) => {
     assert.ok(error instanceof RefusedError);
     assert.match(
       error.message,
@@ -83,19 +92,34 @@ test('a schema that is not registered is refused with the command that registers
     return true;
   });
   await registry.register('events.decisions-value', { type: 'AVRO', text: '{"type":"string"}' }, SIGNAL);
-  await assert.rejects(prepare(), /whose latest version is 1: run "content-review-connector schemas register"/);
+  await refused(/whose latest version is 1: run "content-review-connector schemas register"/);
   assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
 });
 
+test('a schema that the registry shows a few seconds late is waited for, and no longer', async () => {
+  const { registry, prepare, clock } = world();
+  const started = prepare();
+  await clock.advance(4_000);
+  await registry.register('events.decisions-value', DECISION, SIGNAL);
+  await clock.advance(1_000);
+  await started;
+
+  const late = world();
+  await late.refused(/is not registered/);
+  assert.ok(late.clock.now() - clock.now() < 10_000);
+  const asked = late.registry.calls.filter((call) => call.startsWith('lookup')).length;
+  assert.ok(asked > 2 && asked < 20, `${asked} times`);
+});
+
 test('a schema that the latest version does not go with is refused, with that version and the reasons of the registry', async () => {
-  const { registry, prepare } = world();
+  const { registry, refused } = world();
   await registry.register('events.decisions-value', OTHER, SIGNAL);
   registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /'] });
-  await assert.rejects(prepare(), (error: Error) => {
+  await refused((error: Error) => {
     assert.ok(error instanceof RefusedError);
     assert.match(
       error.message,
-      /incompatible with version 1, the latest of subject events\.decisions-value \(TYPE_MISMATCH at \/\)/,
+      /incompatible with the versions of subject events\.decisions-value, the latest of which is 1 \(TYPE_MISMATCH at \/\)/,
     );
     return true;
   });

@@ -84,7 +84,7 @@ describe('schemas register', () => {
     assert.match(out, /posts .*INCOMPATIBLE/);
     assert.match(
       out,
-      /version 1 of posts\.decisions-value and this schema do not go together[\s\S]*TYPE_MISMATCH at \/type[\s\S]*another subject/,
+      /the versions of posts\.decisions-value, the latest of which is 1, and this schema do not go together[\s\S]*TYPE_MISMATCH at \/type[\s\S]*another subject/,
     );
     assert.match(out, /users .*registered now/);
     assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);

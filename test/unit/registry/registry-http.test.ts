@@ -54,7 +54,7 @@ test("a 404 that is not a registry's own is no unknown schema: a wrong path must
   for (const body of bodies) {
     server.instead = (_, response) => response.writeHead(404).end(body);
     const { code, message } = await unavailable(registry.byId(1, signal));
-    assert.equal(code, 'bad_answer');
+    assert.equal(code, 'no_such_path');
     assert.match(message, /does schemaRegistry\.urls end with the path/);
   }
   server.instead = (_, response) => response.writeHead(200).end('<html>welcome</html>');
@@ -81,6 +81,59 @@ test('what one address does not know, or cannot say, another may', async () => {
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   assert.equal(await registry.byId(2, signal), undefined);
   await registry.close();
+});
+
+test('a lookup, which changes nothing, is asked of every address; what registers is not', async () => {
+  await using behind = await fakeRegistry();
+  await using ahead = await fakeRegistry({ '/subjects/s': { id: 7, version: 2 }, '/subjects/s/versions': { id: 7 } });
+  const registry = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
+  assert.equal((await registry.lookup('s', { type: 'AVRO', text: '"string"' }, signal))?.id, 7);
+  await registry.close();
+  const other = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
+  await assert.rejects(other.register('s', { type: 'AVRO', text: '"string"' }, signal), RegistryRefused);
+  assert.deepEqual(ahead.requests, ['POST /subjects/s']);
+  await other.close();
+});
+
+test('whether a schema is compatible is asked of the versions that the rule names, by the latest where that cannot be asked', async () => {
+  const all = '/compatibility/subjects/s/versions';
+  const latest = `${all}/latest`;
+  const no = { is_compatible: false, messages: ['b is missing'] };
+  const refused = { compatible: false, messages: ['b is missing'] };
+  const taken = { compatible: true, messages: [] };
+  const judge = async (answers: Record<string, unknown>, lacking?: { readonly status: number; readonly body: string }) => {
+    await using server = await fakeRegistry(answers);
+    if (lacking !== undefined)
+      server.instead = (request, response) => {
+        if (request.url?.startsWith(`${all}?`)) response.writeHead(lacking.status).end(lacking.body);
+        else response.end(JSON.stringify(answers[(request.url ?? '').replace(/\?.*/, '')]));
+      };
+    const registry = new ConfluentRegistry(registrySettings([server.url]));
+    const found = await registry.compatibility('s', { type: 'AVRO', text: '"string"' }, signal);
+    await registry.close();
+    return found;
+  };
+  const yes = { is_compatible: true };
+  assert.deepEqual(await judge({ [all]: yes }), taken);
+  assert.deepEqual(await judge({ [all]: no, [latest]: no }), refused);
+  const level = (compatibilityLevel: string) => ({ compatibilityLevel });
+  // Which of the two decides is the rule's to say, the subject's before the registry's.
+  const torn = { [all]: no, [latest]: yes };
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('BACKWARD'), '/config': level('FULL_TRANSITIVE') }), taken);
+  assert.deepEqual(await judge({ ...torn, '/config': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('BACKWARD') }), taken);
+  assert.deepEqual(await judge(torn), refused);
+  // Karapace and old ones know one version at a time.
+  for (const lacking of [
+    { status: 404, body: '{"error_code":404,"message":"HTTP 404 Not Found"}' },
+    { status: 405, body: '{"error_code":405,"message":"HTTP 405 Method Not Allowed"}' },
+    { status: 404, body: 'Not Found' },
+  ]) {
+    assert.deepEqual(await judge({ [latest]: no }, lacking), refused);
+    assert.deepEqual(await judge({ [latest]: yes }, lacking), taken);
+  }
 });
 
 test('a registry that does not answer in time is given up, and a caller that gives up is let go at once', async () => {
