@@ -123,8 +123,11 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- if and (not .egress.kafka.ports) (contains "${" (include "crc.brokers" $)) -}}
 {{- $problems = append $problems "config.kafka.brokers comes from a variable: set networkPolicy.egress.kafka.ports" -}}
 {{- end -}}
-{{- if and (not .egress.schemaRegistry.ports) (contains "${" (include "crc.registries" $)) -}}
-{{- $problems = append $problems "config.schemaRegistry.urls comes from a variable: set networkPolicy.egress.schemaRegistry.ports" -}}
+{{- $egress := .egress -}}
+{{- range $name, $option := dict "schemaRegistry" "config.schemaRegistry.urls" "tokenEndpoint" "config.kafka.sasl.oauth.tokenEndpoint" "traces" "OTEL_EXPORTER_OTLP_ENDPOINT" -}}
+{{- if and (not (get $egress $name).ports) (regexMatch "[$]{|[$][(][^)]*[)](/|,|$)" (include (printf "crc.%sAddresses" $name) $)) -}}
+{{- $problems = append $problems (printf "%s comes from a variable: set networkPolicy.egress.%s.ports" $option $name) -}}
+{{- end -}}
 {{- end -}}
 {{- if and (not .egress.service.ports) (contains "${" (dig "service" "baseUrl" "" $config)) -}}
 {{- $problems = append $problems "config.service.baseUrl comes from a variable: set networkPolicy.egress.service.ports" -}}

@@ -63,10 +63,27 @@ The configuration as the connector gets it: `values.config`, with what only the 
 {{- if kindIs "slice" $brokers -}}{{- join "," $brokers -}}{{- else -}}{{- $brokers -}}{{- end -}}
 {{- end -}}
 
-{{/* The addresses of the registry as one text with commas; empty: there is none. */}}
-{{- define "crc.registries" -}}
+{{/* The addresses of the registry as one text with commas; empty: there is none. So the next two. */}}
+{{- define "crc.schemaRegistryAddresses" -}}
 {{- $urls := dig "schemaRegistry" "urls" "" .Values.config -}}
 {{- if kindIs "slice" $urls -}}{{- join "," $urls -}}{{- else -}}{{- $urls -}}{{- end -}}
+{{- end -}}
+
+{{/* Where the tokens for the brokers come from. */}}
+{{- define "crc.tokenEndpointAddresses" -}}
+{{- dig "kafka" "sasl" "oauth" "tokenEndpoint" "" .Values.config -}}
+{{- end -}}
+
+{{/* Where traces go: docs/tracing.md. */}}
+{{- define "crc.tracesAddresses" -}}
+{{- $addresses := list -}}
+{{- range tpl (toYaml .Values.env) . | fromYamlArray -}}
+{{- if has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
+{{- /* What comes from elsewhere is as little known here as a variable. */ -}}
+{{- $addresses = append $addresses (default (ternary "${}" "" (hasKey . "valueFrom")) .value) -}}
+{{- end -}}
+{{- end -}}
+{{- join "," $addresses -}}
 {{- end -}}
 
 {{/*
