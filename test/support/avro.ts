@@ -1,7 +1,7 @@
 /** Avro schemas as records have them, without a registry. */
 import avsc from 'avsc';
 import type { ReadEvent } from '../../src/event/format.ts';
-import { LOGICAL_TYPES } from '../../src/formats/avro/logical-types.ts';
+import { AVSC_OPTIONS } from '../../src/formats/avro/avsc-options.ts';
 import { avroReader } from '../../src/formats/avro/reader.ts';
 import { readBinary } from '../../src/formats/binary/binary-event.ts';
 
@@ -12,8 +12,7 @@ export function readAvro(schema: unknown, value: Buffer): ReadEvent {
 
 /** The schema as the library understands it. */
 export function avroType(schema: unknown): avsc.Type {
-  const options = { logicalTypes: LOGICAL_TYPES, wrapUnions: 'always', omitRecordMethods: true };
-  return avsc.Type.forSchema(schema as avsc.Schema, options as unknown as avsc.ForSchemaOptions);
+  return avsc.Type.forSchema(structuredClone(schema) as avsc.Schema, { ...AVSC_OPTIONS });
 }
 
 /** A record with one field `v`. */

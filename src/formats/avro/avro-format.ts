@@ -13,13 +13,10 @@ import {
 } from '../../registry/index.ts';
 import { type Read, readBinary } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
-import { LOGICAL_TYPES } from './logical-types.ts';
+import { AVSC_OPTIONS } from './avsc-options.ts';
 import { avroReader } from './reader.ts';
 
-/** How avsc is to understand schemas. Wrapped unions exist for every schema; unwrapped ones do not. */
-const LIBRARY_OPTIONS = {
-  [AVRO]: { logicalTypes: LOGICAL_TYPES, wrapUnions: 'always', omitRecordMethods: true },
-} as unknown as LibraryOptions;
+const LIBRARY_OPTIONS = { [AVRO]: AVSC_OPTIONS } as unknown as LibraryOptions;
 
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const library = new SchemaLibrary(registry.http, 'AVRO', LIBRARY_OPTIONS);

@@ -146,6 +146,33 @@ function sorted(json: string): string {
   return [...json].sort().join('');
 }
 
+/** The schema with a default at some of its fields, of any kind: of the type, of another, or of none. */
+function withDefaults(schema: unknown, defaults: Iterator<unknown>): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => withDefaults(part, defaults));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).map(([key, part]) => [key, withDefaults(part, defaults)]);
+  const { value } = 'name' in schema && !('fields' in schema) ? defaults.next() : {};
+  return { ...Object.fromEntries(parts), ...(value === undefined ? {} : { default: value }) };
+}
+
+test('a schema with defaults, whatever they are, reads as the same one without', () => {
+  const defaults = fc.infiniteStream(fc.option(fc.jsonValue({ maxDepth: 2 }), { nil: undefined }));
+  fc.assert(
+    fc.property(sample, defaults, ({ schema, value }, stream) => {
+      const field = [
+        { name: 'v', type: schema },
+        { name: 'default', type: ['string', { type: 'null' }] },
+      ];
+      const plain = named({ type: 'record', fields: field });
+      const bytes = Buffer.concat([bytesOf(schema, value), Buffer.of(0, 2, 0x61)]);
+      const [one, other] = [readAvro(plain, bytes), readAvro(withDefaults(plain, stream), bytes)];
+      assert.equal(other.poison, undefined);
+      assert.equal(JSON.stringify(other.event?.exact()), JSON.stringify(one.event?.exact()));
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test('a float is a number that is the same float again', () => {
   fc.assert(
     fc.property(float, (value) => {

@@ -56,6 +56,68 @@ test('a logical type whose definition is invalid is its plain type, as the speci
   assert.equal(read(logical('long', 'unheard-of'), 2), '1');
 });
 
+test('defaults, which are for readers with another schema, refuse none: of logical types, of other branches, or wrong ones', () => {
+  const field = (type: unknown, value: unknown, name = 'D') => ({
+    type: 'record',
+    name,
+    fields: [{ name: 'd', type, default: value }],
+  });
+  const millis = logical('long', 'timestamp-millis');
+  const price = logical('bytes', 'decimal', { precision: 4, scale: 2 });
+  const cases: [unknown, unknown, number[], string][] = [
+    [millis, 0, [0], '"1970-01-01T00:00:00.000Z"'],
+    [logical('int', 'date'), 0, [0], '"1970-01-01"'],
+    [price, '\u0000', [2, 7], '0.07'],
+    [logical(fixed(2), 'decimal', { precision: 4, scale: 2 }), '\u0000\u0000', [0, 7], '0.07'],
+    [logical('string', 'uuid'), '', [2, 0x61], '"a"'],
+    [[millis, 'null'], 0, [2], 'null'],
+    [['null', 'string'], 'x', [2, 2, 0x61], '"a"'],
+    [['string', 'null'], null, [2], 'null'],
+    [{ type: 'array', items: millis }, [0], [2, 0, 0], '["1970-01-01T00:00:00.000Z"]'],
+    [{ type: 'map', values: field(price, '\u0000', 'N') }, { default: { d: '\u0000' } }, [0], '{}'],
+    [{ type: 'enum', name: 'E', symbols: ['default'], default: 'default' }, 'default', [0], '"default"'],
+    ['int', 'no integer', [2], '1'],
+  ];
+  for (const [type, value, bytes, expected] of cases) assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
+});
+
+test("a table's envelope as Debezium and Connect register it", () => {
+  const connect = (type: string, name: string, more = {}) => ({ type, 'connect.version': 1, 'connect.name': name, ...more });
+  const DECIMAL = { logicalType: 'decimal', precision: 10, scale: 2, 'connect.default': '\u0000' };
+  const row = {
+    type: 'record',
+    name: 'Value',
+    fields: [
+      { name: 'id', type: 'long' },
+      { name: 'price', type: connect('bytes', 'org.apache.kafka.connect.data.Decimal', DECIMAL), default: '\u0000' },
+      {
+        name: 'created',
+        type: [connect('long', 'org.apache.kafka.connect.data.Timestamp', { logicalType: 'timestamp-millis' }), 'null'],
+        default: 0,
+      },
+      { name: 'note', type: ['null', 'string'], default: 'none' },
+    ],
+    'connect.name': 'shop.posts.Value',
+  };
+  const snapshot = connect('string', 'io.debezium.data.Enum', { 'connect.default': 'false' });
+  const envelope = {
+    type: 'record',
+    name: 'Envelope',
+    namespace: 'shop.posts',
+    fields: [
+      { name: 'before', type: ['null', row], default: null },
+      { name: 'after', type: ['null', 'Value'], default: null },
+      { name: 'snapshot', type: [snapshot, 'null'], default: 'false' },
+      { name: 'op', type: 'string' },
+    ],
+  };
+  const bytes = [0, 2, 2, 4, 0x03, 0xe8, 0, 0, 2, 2, 0x61, 2, 2, 0x63];
+  const { event, poison } = readAvro(envelope, Buffer.from(bytes));
+  assert.equal(poison, undefined);
+  const after = '{"id":1,"price":10.00,"created":"1970-01-01T00:00:00.000Z","note":"a"}';
+  assert.equal(JSON.stringify(event?.exact()), `{"before":null,"after":${after},"snapshot":null,"op":"c"}`);
+});
+
 test('every union is its value alone, also where branches look alike', () => {
   const union = [
     'int',

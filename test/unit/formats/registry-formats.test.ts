@@ -41,6 +41,26 @@ test('all that a batch of records names is asked for once; what is no frame, and
   await registry.close();
 });
 
+test('a schema with defaults that the library would refuse is read, and so is one that it refers to', async () => {
+  const millis = { type: 'long', logicalType: 'timestamp-millis' };
+  const fields = (type: unknown) => [
+    { name: 'at', type: millis, default: 0 },
+    ...(type ? [{ name: 'by', type, default: 'x' }] : []),
+  ];
+  const author = { type: 'record', name: 'Author', fields: fields(undefined) };
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': {
+      schema: JSON.stringify({ type: 'record', name: 'Post', fields: fields(['null', 'Author']) }),
+      references: [{ name: 'Author', subject: 'author', version: 1 }],
+    },
+    '/subjects/author/versions/1': { subject: 'author', version: 1, id: 9, schema: JSON.stringify(author) },
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const at = '1970-01-01T00:00:00.000Z';
+  assert.deepEqual(await read(avroFormat(registry), 1, Buffer.of(0, 2, 0)), { at, by: { at } });
+  await registry.close();
+});
+
 test("a schema of another type than the source's format is told with both", async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': avro, '/schemas/ids/2': proto, '/schemas/ids/3': json({}) });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
