@@ -1,0 +1,48 @@
+/** Records that Confluent's Python client wrote (test/fixtures/registry), for a registry that gives their schemas other ids. */
+import { readFileSync } from 'node:fs';
+import type { NewSchema, SchemaReference, SchemaRegistry } from '../../../src/registry/index.ts';
+
+const FILE = new URL('../../fixtures/registry/fixtures.json', import.meta.url);
+const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {
+  readonly answers: Readonly<Record<string, Answer>>;
+  readonly records: readonly (Omit<ConfluentRecord, 'value'> & { readonly value: string })[];
+};
+
+/** Of a registry. */
+interface Answer {
+  readonly schema: string;
+  readonly schemaType?: NewSchema['type'];
+  readonly references?: readonly SchemaReference[];
+}
+
+export interface ConfluentRecord {
+  readonly name: string;
+  readonly format: 'avro' | 'json-schema' | 'protobuf';
+  readonly value: Buffer;
+  /** The event as JSON text; null when the record cannot be one. */
+  readonly expected: string | null;
+}
+
+/** The records with the ids of their schemas in this registry, which has them afterwards. */
+export async function confluentRecords(registry: SchemaRegistry, signal: AbortSignal): Promise<ConfluentRecord[]> {
+  const ids = new Map<number, number>();
+  const found: ConfluentRecord[] = [];
+  for (const record of records) {
+    const value = Buffer.from(record.value, 'base64');
+    const was = value.readInt32BE(1);
+    const id = ids.get(was) ?? (await register(registry, `/schemas/ids/${was}`, `fixture-${was}`, signal));
+    ids.set(was, id);
+    value.writeInt32BE(id, 1);
+    found.push({ ...record, value });
+  }
+  return found;
+}
+
+/** With what it refers to, which is in the fixtures under the same subjects. */
+async function register(registry: SchemaRegistry, path: string, subject: string, signal: AbortSignal): Promise<number> {
+  const { schema: text, schemaType: type = 'AVRO', references = [] } = answers[path] as Answer;
+  for (const { subject: other, version } of references) {
+    await register(registry, `/subjects/${encodeURIComponent(other)}/versions/${version}`, other, signal);
+  }
+  return await registry.register(subject, { type, text, references }, signal);
+}
