@@ -21,6 +21,8 @@ export interface SealedItems {
   readonly bytes: number;
   /** Wall clock, ms: when the oldest item arrived. */
   readonly sinceMs: number;
+  /** Timestamp of the oldest event, ms. */
+  readonly oldestEventMs: number;
   readonly reason: SealReason;
 }
 
@@ -29,6 +31,7 @@ class TypeBuffer {
   readonly items: ContentItem[] = [];
   bytes = 0;
   sinceMs = Number.POSITIVE_INFINITY;
+  oldestEventMs = Number.POSITIVE_INFINITY;
   readonly #spans = new Map<number, { low: number; high: number; count: number }>();
 
   constructor(type: string) {
@@ -39,6 +42,7 @@ class TypeBuffer {
     this.items.push(item);
     this.bytes += item.bytes;
     if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
+    if (item.timestampMs < this.oldestEventMs) this.oldestEventMs = item.timestampMs;
     const span = this.#spans.get(item.partition);
     if (span === undefined) this.#spans.set(item.partition, { low: item.offset, high: item.offset, count: 1 });
     else {
@@ -121,8 +125,7 @@ export class ItemBuffers {
   /** Timestamp of the oldest event waiting, ms; Infinity when empty. */
   get oldestEventMs(): number {
     let oldest = Number.POSITIVE_INFINITY;
-    // Items of a buffer arrive in order of offsets per partition, so the first ones are the oldest, nearly always.
-    for (const { items } of this.#buffers.values()) if (items[0] !== undefined) oldest = Math.min(oldest, items[0].timestampMs);
+    for (const { oldestEventMs } of this.#buffers.values()) oldest = Math.min(oldest, oldestEventMs);
     return oldest;
   }
 
@@ -135,7 +138,8 @@ export class ItemBuffers {
   #seal(buffer: TypeBuffer, reason: SealReason): SealedItems {
     this.#buffers.delete(buffer.type);
     this.#items -= buffer.items.length;
-    return { type: buffer.type, items: buffer.items, bytes: buffer.bytes, sinceMs: buffer.sinceMs, reason };
+    const { type, items, bytes, sinceMs, oldestEventMs } = buffer;
+    return { type, items, bytes, sinceMs, oldestEventMs, reason };
   }
 }
 

@@ -37,6 +37,7 @@ export function heldBack(
     records: () => records,
     bytes,
     from,
+    held: submission.held,
     turn: async () => place?.turn(),
     submits: true,
     found: (items, pass, memory) => {

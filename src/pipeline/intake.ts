@@ -5,6 +5,7 @@
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
+import type { Held } from './in-hand.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { rangesBehind } from './source-log.ts';
@@ -13,10 +14,16 @@ import { deadLetterUndecodable, type Undecodable } from './undecodable.ts';
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
+/** Taken records that cannot be decoded. */
+interface Poison {
+  readonly records: readonly Undecodable[];
+  readonly held: Held | undefined;
+}
+
 export class Intake {
   readonly #shard: ShardRuntime;
   readonly #buffers: ItemBuffers;
-  readonly #submit: (sealed: SealedItems) => void;
+  readonly #submit: (sealed: SealedItems, held: Held) => void;
   readonly #commitProgress: () => void;
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
@@ -38,7 +45,7 @@ export class Intake {
    * @param submit takes a sealed batch; must not block.
    * @param commitProgress is asked to commit W soon: skipped records alone have moved it far.
    */
-  constructor(shard: ShardRuntime, submit: (sealed: SealedItems) => void, commitProgress: () => void) {
+  constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void, commitProgress: () => void) {
     this.#shard = shard;
     this.#submit = submit;
     this.#commitProgress = commitProgress;
@@ -163,7 +170,7 @@ export class Intake {
         const poison = await this.#takeInTurn(batch);
         signal.throwIfAborted();
         this.#schedule();
-        await deadLetterUndecodable(this.#shard, poison);
+        await deadLetterUndecodable(this.#shard, poison.records, poison.held);
         if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
         this.#flow();
       }
@@ -173,7 +180,7 @@ export class Intake {
   }
 
   /** @returns the records that cannot be decoded. */
-  async #takeInTurn(batch: FetchedBatch): Promise<Undecodable[]> {
+  async #takeInTurn(batch: FetchedBatch): Promise<Poison> {
     const { context, signal } = this.#shard;
     const { budget } = context;
     let letNextIn: (() => void) | undefined;
@@ -199,12 +206,13 @@ export class Intake {
     }
   }
 
-  #take(batch: FetchedBatch): Undecodable[] {
+  #take(batch: FetchedBatch): Poison {
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(batch.partition);
     const { kind, budget } = context;
     const nowMs = context.clock.now();
     const poison: Undecodable[] = [];
+    let oldestPoisonMs = Number.POSITIVE_INFINITY;
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = partition.position;
@@ -225,8 +233,8 @@ export class Intake {
         const sealed = this.#buffers.add(item, sinceMs);
         if (sealed !== undefined) this.#seal(sealed);
       } else if ('poison' in decoded) {
-        inHand.poison++;
         poison.push({ record, poison: decoded.poison });
+        oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
       } else {
         partition.claim(offset, record.timestampMs);
         skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
@@ -236,15 +244,15 @@ export class Intake {
     partition.position = Math.max(position, batch.nextOffset);
     context.ledger.consumed(consumed);
     for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
-    return poison;
+    return { records: poison, held: poison.length === 0 ? undefined : inHand.unclaimed.hold(poison.length, oldestPoisonMs) };
   }
 
   #seal(sealed: SealedItems): void {
     const { context, inHand } = this.#shard;
     inHand.buffered -= sealed.items.length;
-    inHand.sealed += sealed.items.length;
+    const held = inHand.unclaimed.hold(sealed.items.length, sealed.oldestEventMs);
     context.budget.seal(memoryOfItems(sealed.items.length, sealed.bytes));
-    this.#submit(sealed);
+    this.#submit(sealed, held);
   }
 
   /** Buffers seal by the wall clock, also when no record comes. */

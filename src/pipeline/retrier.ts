@@ -93,6 +93,7 @@ export class Retrier {
       records: () => remainderOf(job),
       bytes: memoryOfItems(left.size, 2 * shareOf(job, left.size)),
       from: job,
+      held: undefined,
       turn: () => this.#shard.turns.turn(job),
       submits: action !== 'error',
       found: async (items, pass, memory) => {
@@ -129,7 +130,7 @@ export class Retrier {
   /** By choice, instead of decisions with status ERROR. */
   #deadLetter({ job, failure }: Retry): void {
     const poison: Poison = { reason: 'review_failed', message: `${jobRule(failure).message} (${failure})` };
-    this.#letters.add({ records: remainderOf(job), from: job, poison, stage: 'rewind' });
+    this.#letters.add({ records: remainderOf(job), from: job, held: undefined, poison, stage: 'rewind' });
   }
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {

@@ -5,6 +5,7 @@
 import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison, SourceRecord } from '../core/record.ts';
+import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
@@ -19,6 +20,8 @@ export interface Wanted {
   readonly bytes: number;
   /** The job that they are in, if any. */
   readonly from: LiveJob | undefined;
+  /** What holds them if they are in none. */
+  readonly held: Held | undefined;
   /** Resolves when they may be read: the order of submissions, or of decisions. */
   readonly turn: () => Promise<unknown>;
   /** Whether they will be submitted: then they wait at the gate of their type. */
@@ -108,8 +111,8 @@ export class Rewind {
       for (const { wanted, records, left, items, unreadable, pass } of readings) {
         const gone = [...records].filter(({ partition, offset }) => left.has(partition, offset));
         for (const { poison, records: some } of [...unreadable.values(), { poison: GONE, records: gone }]) {
-          const from = wanted.from;
-          if (some.length > 0) this.#letters.add({ records: new CoordinateList(some), from, poison, stage: 'rewind' });
+          const { from, held } = wanted;
+          if (some.length > 0) this.#letters.add({ records: new CoordinateList(some), from, held, poison, stage: 'rewind' });
         }
         signal.throwIfAborted();
         await wanted.found(items, pass, memory);

@@ -6,6 +6,7 @@ import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { recoveredSpan } from './batch-span.ts';
 import type { PipelineContext } from './context.ts';
 import { heldBack } from './held-back.ts';
+import type { Held } from './in-hand.ts';
 import { Intake } from './intake.ts';
 import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
@@ -55,7 +56,7 @@ export function startParts(
     },
     holdBack,
   });
-  const intake = new Intake(shard, (sealed) => submit(firstSubmission(sealed, context)), hooks.commitProgress);
+  const intake = new Intake(shard, (sealed, held) => submit(firstSubmission(sealed, held, context)), hooks.commitProgress);
 
   context.ledger.recovered(state.unsettled);
   const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
@@ -74,7 +75,7 @@ function settling(shard: ShardRuntime): (job: LiveJob, status: RemoteStatus, dow
   return (job, status, download) => settler.settle(job, status, download);
 }
 
-function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, { budget }: PipelineContext): Submission {
+function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, held: Held, { budget }: PipelineContext): Submission {
   const memory = new BatchMemory((change) => budget.unseal(-change), memoryOfItems(items.length, bytes));
-  return { type, items, bytes, sinceMs, attempt: 1, depth: 0, spent: 1, memory };
+  return { type, items, bytes, sinceMs, held, attempt: 1, depth: 0, spent: 1, memory };
 }

@@ -11,6 +11,7 @@ import { spanFields, step } from './batch-span.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import { Unprepared } from './errors.ts';
+import { type Held, InHand } from './in-hand.ts';
 import { OutputTurns } from './output-turns.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 import type { WaitReason } from './wait-reasons.ts';
@@ -31,13 +32,8 @@ export interface JobStatus {
   failure: JobFailure | undefined;
 }
 
-/** Records taken from the source that are not in the journal yet, and terminal records whose transaction is in hand. */
-export interface InHand {
-  buffered: number;
-  sealed: number;
-  poison: number;
-  committing: number;
-}
+/** A dead letter of a record that never was in a job. */
+export type UnclaimedLetter = TakenRecord & TerminalRecord & { readonly held: Held | undefined };
 
 export class ShardRuntime {
   readonly context: PipelineContext;
@@ -50,7 +46,7 @@ export class ShardRuntime {
   /** Aborted later: uploads under way may end until then. */
   readonly uploadSignal: AbortSignal;
   readonly jobs = new Map<string, JobStatus>();
-  readonly inHand: InHand = { buffered: 0, sealed: 0, poison: 0, committing: 0 };
+  readonly inHand = new InHand();
   readonly chunk: ChunkMemory;
   readonly turns: OutputTurns;
   readonly #spawn: (what: string, run: () => Promise<void>) => void;
@@ -124,8 +120,7 @@ export class ShardRuntime {
 
   /** Records that were taken and have no terminal record yet. */
   get inFlight(): number {
-    const { buffered, sealed, poison, committing } = this.inHand;
-    return buffered + sealed + poison + committing + this.state.unsettled;
+    return this.inHand.records + this.state.unsettled;
   }
 
   status(job: LiveJob): JobStatus {
@@ -176,16 +171,18 @@ export class ShardRuntime {
     if (records.length === 0) return;
     const attributes = { 'messaging.destination.name': topic, 'messaging.batch.message_count': records.length };
     await step(this.spanOf(job.record.id), 'publish', attributes, () =>
-      this.#publish(topic, records, () => this.state.settle(job, records)),
+      this.#publish(topic, records, job.record.oldestEventMs, () => this.state.settle(job, records)),
     );
     if (job.left.size === 0) this.forget(job.record.id);
     if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
-  async deadLetter(records: readonly (TakenRecord & TerminalRecord)[]): Promise<void> {
-    await this.#publish(this.context.options.deadLetters.topic, records, () => {
-      this.inHand.poison -= records.length;
+  async deadLetter(records: readonly UnclaimedLetter[]): Promise<void> {
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const { timestampMs } of records) oldestMs = Math.min(oldestMs, timestampMs);
+    await this.#publish(this.context.options.deadLetters.topic, records, oldestMs, () => {
+      for (const { held } of records) held?.drop(1);
       return this.state.deadLetter(records);
     });
   }
@@ -198,12 +195,11 @@ export class ShardRuntime {
     return deadLetterOf(at, { reason: 'too_large', message }, about);
   }
 
-  async #publish(topic: string, records: readonly TerminalRecord[], take: () => Step): Promise<void> {
-    let taken = false;
+  async #publish(topic: string, records: readonly TerminalRecord[], oldestEventMs: number, take: () => Step): Promise<void> {
+    let held: Held | undefined;
     const committed = this.queue.run(() => {
       const step = take();
-      this.inHand.committing += records.length;
-      taken = true;
+      held = this.inHand.committing.hold(records.length, oldestEventMs);
       return {
         // A step that publishes always writes the journal: progress of the records' partitions, or the job's remainder.
         journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
@@ -215,14 +211,14 @@ export class ShardRuntime {
       await committed;
     } catch (error) {
       // Not in `released`, which the loss of the shard booked: see ShardWorker.#end.
-      if (taken) {
+      if (held !== undefined) {
         this.context.ledger.released(records.length);
-        this.inHand.committing -= records.length;
+        held.drop(records.length);
         this.chunk.failed(records, error);
       }
       throw error;
     }
     this.chunk.succeeded();
-    this.inHand.committing -= records.length;
+    held?.drop(records.length);
   }
 }

@@ -14,10 +14,11 @@ import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError } from './errors.ts';
+import type { InHand } from './in-hand.ts';
 import type { Intake } from './intake.ts';
 import { JournalReplay } from './journal-replay.ts';
 import { startParts } from './shard-parts.ts';
-import { type InHand, ShardRuntime } from './shard-runtime.ts';
+import { ShardRuntime } from './shard-runtime.ts';
 import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
 
 /** How often an owner looks at its clocks: progress, probe, health. */
@@ -142,12 +143,12 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      const inFlight = this.#inHand?.committing ?? 0;
-      const none = { oldestEventMs: Number.POSITIVE_INFINITY, jobs: new Map(), oldestJobMs: new Map() };
-      return { owner: false, inFlight, buffered: 0, lag: 0, ...none };
+      const { records: inFlight = 0, oldestEventMs = Number.POSITIVE_INFINITY } = this.#inHand?.committing ?? {};
+      return { owner: false, inFlight, buffered: 0, lag: 0, oldestEventMs, jobs: new Map(), oldestJobMs: new Map() };
     }
     const { runtime, intake } = this.#owned;
-    let oldestEventMs = intake.oldestEventMs;
+    const { inFlight, inHand } = runtime;
+    let oldestEventMs = Math.min(intake.oldestEventMs, inHand.oldestEventMs);
     const jobs = new Map<JobPhase, number>();
     const oldestJobMs = new Map<JobPhase, number>();
     for (const [id, job] of runtime.state.jobs) {
@@ -156,7 +157,6 @@ export class ShardWorker {
       jobs.set(phase, (jobs.get(phase) ?? 0) + 1);
       oldestJobMs.set(phase, Math.min(oldestJobMs.get(phase) ?? Number.POSITIVE_INFINITY, job.record.createdMs));
     }
-    const { inFlight, inHand } = runtime;
     return { owner: true, inFlight, buffered: inHand.buffered, lag: intake.lag, oldestEventMs, jobs, oldestJobMs };
   }
 
@@ -283,7 +283,7 @@ export class ShardWorker {
     else {
       // What is in a transaction right now is booked when that ends, one way or the other.
       const { inFlight, inHand } = this.#owned.runtime;
-      this.#context.ledger.released(inFlight - inHand.committing);
+      this.#context.ledger.released(inFlight - inHand.committing.records);
       this.#inHand = inHand;
       this.#owned.intake.stop();
       this.#owned.runtime.handOver();

@@ -3,6 +3,7 @@ import type { ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.
 import { type DeadLetterStage, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { Held } from './in-hand.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { readAgain } from './source-log.ts';
 
@@ -10,6 +11,8 @@ export interface SourceLetters {
   readonly records: CoordinateList;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
+  /** What holds them then. */
+  readonly held: Held | undefined;
   readonly poison: Poison;
   readonly stage: DeadLetterStage;
 }
@@ -41,11 +44,6 @@ export class SourceLetterQueue {
 
   /** Each of the records gets its dead letter; those that are gone from the source with their coordinates alone. */
   add(letters: SourceLetters): void {
-    if (letters.from === undefined) {
-      const { inHand } = this.#shard;
-      inHand.sealed -= letters.records.length;
-      inHand.poison += letters.records.length;
-    }
     this.#waiting.push(letters);
     if (!this.#running) this.#shard.spawn('letters', () => this.#run());
   }
@@ -101,7 +99,7 @@ export class SourceLetterQueue {
     }
   }
 
-  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage } }: Due) {
+  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Due) {
     const { context, chunk } = this.#shard;
     const about = {
       topic: context.options.source.topic,
@@ -112,6 +110,6 @@ export class SourceLetterQueue {
     const whole = 'value' in one && !chunk.isOversized(one);
     const { partition, offset, timestampMs } = at;
     const record = whole ? deadLetter(one, poison, about) : deadLetterOf(at, poison, about);
-    return { partition, offset, timestampMs, reason: poison.reason, record };
+    return { partition, offset, timestampMs, held, reason: poison.reason, record };
   }
 }

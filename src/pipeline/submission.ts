@@ -1,6 +1,7 @@
 /** A batch on its way to the service, before it is a job. */
 import type { LiveJob } from '../core/job.ts';
 import type { ContentItem } from '../core/record.ts';
+import type { Held } from './in-hand.ts';
 import type { BatchMemory } from './memory-budget.ts';
 import type { Place } from './output-turns.ts';
 import type { GatePass } from './type-gates.ts';
@@ -15,6 +16,8 @@ export interface Submission {
   readonly sinceMs: number;
   /** The job that these items leave, for another attempt; undefined for a first submission. */
   readonly from?: LiveJob;
+  /** What holds the items of a first submission until they are in a job. */
+  readonly held?: Held;
   readonly attempt: number;
   readonly depth: number;
   readonly spent: number;

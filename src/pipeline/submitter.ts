@@ -129,13 +129,13 @@ export class Submitter {
     }
   }
 
-  #deadLetter({ type, from }: Submission, records: CoordinateList): void {
+  #deadLetter({ type, from, held }: Submission, records: CoordinateList): void {
     this.#shard.logger.error(
       { type, records: records.length },
       'the service refuses this content type; its records become dead letters',
     );
     const poison = { reason: 'rejected_type', message: 'the service does not accept this content type' } as const;
-    this.#letters.add({ records, from, poison, stage: 'create' });
+    this.#letters.add({ records, from, held, poison, stage: 'create' });
   }
 
   async #encode(submission: Submission, span: Span): Promise<Sealed> {
@@ -201,8 +201,8 @@ export class Submitter {
 
   /** @returns undefined when another job took the same remote id meanwhile. */
   async #journal(submission: Submission, created: CreatedJob, { body, records, span }: Sealed): Promise<LiveJob | undefined> {
-    const { context, state, queue, inHand } = this.#shard;
-    const { from } = submission;
+    const { context, state, queue } = this.#shard;
+    const { from, held } = submission;
     const id = context.random.id();
     const record: JobRecord = {
       id,
@@ -224,7 +224,7 @@ export class Submitter {
     await queue.run((): Transaction | undefined => {
       if (state.hasRemoteId(created.remoteId)) return undefined;
       const step = from === undefined ? state.submit(record, records) : state.move(from, record, records);
-      if (from === undefined) inHand.sealed -= records.length;
+      held?.drop(records.length);
       return { journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal], offsets: step.offsets };
     });
     const job = state.jobs.get(id);

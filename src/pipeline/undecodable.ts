@@ -1,6 +1,7 @@
 /** Source records that cannot be decoded: each ends as a dead letter, claimed in the same transaction (I2). */
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
+import type { Held } from './in-hand.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 export interface Undecodable {
@@ -9,7 +10,11 @@ export interface Undecodable {
 }
 
 /** Publishes their dead letters, chunk by chunk. @throws TransactionError, or what ended the queue before. */
-export async function deadLetterUndecodable(shard: ShardRuntime, records: readonly Undecodable[]): Promise<void> {
+export async function deadLetterUndecodable(
+  shard: ShardRuntime,
+  records: readonly Undecodable[],
+  held: Held | undefined,
+): Promise<void> {
   const { context, state, chunk } = shard;
   const letter = ({ record, poison: why }: Undecodable) => {
     const { partition, offset, timestampMs } = record;
@@ -21,7 +26,7 @@ export async function deadLetterUndecodable(shard: ShardRuntime, records: readon
     };
     // Key and headers alone may be more than the topic takes: then the coordinates must do.
     const make = chunk.isOversized(record) ? deadLetterOf : deadLetter;
-    return { partition, offset, timestampMs, reason: why.reason, record: make(record, why, about) };
+    return { partition, offset, timestampMs, held, reason: why.reason, record: make(record, why, about) };
   };
   await chunk.inChunks(records, letter, async (letters) => {
     await shard.deadLetter(letters);

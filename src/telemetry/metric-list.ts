@@ -111,7 +111,7 @@ export const METRICS = {
   },
   oldest_unsettled_timestamp_seconds: {
     kind: 'gauge',
-    help: 'Timestamp of the oldest source record taken in and not yet settled, seconds since the epoch; absent when there is none.',
+    help: 'Timestamp of the oldest source record in flight, wherever it waits, seconds since the epoch; absent when there is none.',
     labels: ['pipeline'],
   },
   unread_records_lost_total: {

@@ -1,6 +1,7 @@
 /** The balance (DESIGN 'The promise'): consumed + recovered = decided + dead-lettered + skipped + released + in flight. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { watchOldest } from '../../support/engine/oldest-watch.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import type { CommitFate } from '../../support/memory/kafka.ts';
@@ -20,14 +21,16 @@ function assertEven(instance: Instance, when: string): void {
 }
 
 for (const seed of [1, 2, 3, 4]) {
-  test(`the balance is even at every second of a chaotic run (${seed})`, async () => {
+  test(`the balance is even at every second of a chaotic run, and the oldest event is told (${seed})`, async () => {
     const random = new SeededRandom(seed);
     let faulty = true;
+    const told: (number | undefined)[] = [];
     const strikes = (probability: number) => faulty && random.next() < probability;
     const fates: readonly CommitFate[] = ['fenced', 'aborted', 'reply-lost', 'lost', 'unsent'];
     const world = new World({
       seed,
       shuffle: true,
+      wrap: watchOldest(told),
       partitions: 4,
       budgetBytes: 60_000,
       options: {
@@ -65,6 +68,7 @@ for (const seed of [1, 2, 3, 4]) {
     await world.clock.runUntil(() => settled() === world.produced && world.liveJobs().length === 0, 30 * 60_000);
     await world.clock.advance(2_000);
     assert.ok(skipped > 5);
+    assert.ok(told.length > 90 && told.includes(undefined) && told.some((ms) => ms !== undefined));
     for (const instance of world.instances) {
       assertEven(instance, 'at the end');
       assert.equal(instance.gauge('items_in_flight') ?? 0, 0);
@@ -77,6 +81,7 @@ test('a shard that is released while a transaction is in hand counts its records
     let inHand = false;
     const world = new World({
       partitions: 1,
+      wrap: watchOldest(),
       hooks: {
         commitFate: ({ transaction }) => {
           if (transaction.outputs === undefined) return 'commit';
@@ -100,6 +105,7 @@ test('the balance stays even while a shard that was given up has its last transa
   let slow = 0;
   const world = new World({
     partitions: 2,
+    wrap: watchOldest(),
     hooks: {
       beforeCommit: ({ transaction }) => {
         if (transaction.outputs === undefined) return undefined;

@@ -66,6 +66,7 @@ export class Cast {
   /** What a deployment does every few seconds. @throws Violation when a process ended, or hangs, for no reason */
   keep(): void {
     for (const instance of this.alive) {
+      assertAgeTold(instance);
       const why = this.#endOf(instance);
       if (why === undefined) continue;
       this.#count(why);
@@ -126,4 +127,12 @@ export function tracedLogger(name: string, real: Logger, note: (line: string) =>
     error: write('error'),
     child: (fields) => tracedLogger(name, real.child(fields), note),
   };
+}
+
+/** Both gauges are of the same report. */
+function assertAgeTold(instance: Instance): void {
+  const inFlight = instance.gauge('items_in_flight') ?? 0;
+  const oldest = instance.gauge('oldest_unsettled_timestamp_seconds');
+  if (inFlight > 0 !== (oldest !== undefined))
+    throw new Violation('age', `${instance.process.name} has ${inFlight} records in flight, and tells ${oldest} as the oldest`);
 }

@@ -17,6 +17,8 @@ export type Rule =
   | 'settles'
   /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */
   | 'rest'
+  /** The oldest event that waits is told while none does, or not told while one does. */
+  | 'age'
   /** A connector refused to run on a journal and a source with which nothing is wrong. */
   | 'refused'
   /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */
