@@ -27,6 +27,13 @@ export interface Group {
 /** What tells one pipeline of one deployment from others; a label that a Prometheus does not have is left out. */
 export const PIPELINE = 'namespace, job, pipeline';
 
+/**
+ * Minutes of the last `ofMinutes` in which a vector was above 0, for each of its series. Minutes without data count as 0, so that a series
+ * which has just begun is not taken for one that has been so all the time. Some versions of Prometheus count one more than `ofMinutes`.
+ */
+export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
+  `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;
+
 /** One expression in one line. */
 export function expr(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return String.raw({ raw: parts }, ...values)
@@ -35,3 +42,10 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
     .replace(/ \)/g, ')')
     .trim();
 }
+
+/**
+ * On one instance somebody waited for a reason in more than `minutes` of the last `of`. A share of time: waits come and go, while all is
+ * well and while nothing is. Not a number of those who wait, which says how many shards there are.
+ */
+export const waited = (reasons: string, { minutes, of }: { readonly minutes: number; readonly of: number }): string =>
+  `max by (${PIPELINE}, reason) (${minutesAbove0(`content_review_shards_paused{reason=~"${reasons}"}`, of)}) > ${minutes}`;

@@ -1,5 +1,5 @@
 /** Whether what comes in goes out: the promise itself. */
-import { expr, type Group, PIPELINE } from './alert.ts';
+import { expr, type Group, minutesAbove0, PIPELINE, waited } from './alert.ts';
 
 /** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */
 const BATCH_STATE_SECONDS = { uploading: 1_800, settling: 1_800, retrying: 7_200, reviewing: 21_600 } as const;
@@ -9,6 +9,8 @@ const ended = (window: string) =>
   expr`sum by (${PIPELINE}) (increase(content_review_decisions_total[${window}]))
     + sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[${window}]))`;
 
+const inFlight = `sum by (${PIPELINE}) (content_review_items_in_flight)`;
+
 const events = (window: string) => `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
 
 export const delivery: Group = {
@@ -17,10 +19,14 @@ export const delivery: Group = {
     {
       name: 'ContentReviewStalled',
       severity: 'critical',
-      expr: expr`sum by (${PIPELINE}) (content_review_items_in_flight) > 0 unless on (${PIPELINE}) (${ended('1h')} > 0)`,
-      for: '15m',
+      // Not only now: a pipeline that was idle for the hour has not stalled when events come again.
+      expr: expr`
+        ${inFlight} > 0 and on (${PIPELINE}) ${minutesAbove0(inFlight, 60)} > 54
+        unless on (${PIPELINE}) (${ended('1h')} > 0)`,
+      for: '5m',
       summary: 'Pipeline {{ $labels.pipeline }} has published nothing for an hour',
-      description: '{{ $value }} events are in flight, and none of them has had a decision or become a dead letter for an hour.',
+      description:
+        'Events have been in flight for the whole hour, {{ $value }} are now, and none has had a decision or become a dead letter.',
     },
     {
       name: 'ContentReviewBatchStuck',
@@ -62,12 +68,11 @@ export const delivery: Group = {
     {
       name: 'ContentReviewIntakePaused',
       severity: 'warning',
-      expr: expr`sum by (${PIPELINE}, reason)
-        (avg_over_time(content_review_shards_paused{reason=~"memory|work_memory|span"}[30m])) > 0.9`,
+      expr: waited('memory|work_memory|span', { minutes: 27, of: 30 }),
       for: '30m',
       summary: 'Pipeline {{ $labels.pipeline }}: intake is paused ({{ $labels.reason }})',
       description:
-        'On average {{ $value | humanize }} shards or partitions have waited for this reason for half an hour and more.',
+        'On an instance, shards or partitions have waited for this reason in {{ $value }} of the last 30 minutes, for half an hour and more.',
     },
     {
       name: 'ContentReviewDeadLetters',

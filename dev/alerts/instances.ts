@@ -48,11 +48,12 @@ export const instances: Group = {
     {
       name: 'ContentReviewRebalanceLoop',
       severity: 'warning',
-      expr: `max by (${PIPELINE}) (increase(content_review_rebalances_total[15m])) > 6`,
-      for: '15m',
+      expr: `max by (${PIPELINE}) (increase(content_review_rebalances_total[15m])) > 10`,
+      // A rolling upgrade makes two for each replica, of as many replicas as there are shards: it is told by its end.
+      for: '1h',
       summary: 'Pipeline {{ $labels.pipeline }}: the group rebalances again and again',
       description:
-        'An instance has joined {{ $value | humanize }} generations within 15 minutes. Each costs seconds of every shard.',
+        'For more than an hour; {{ $value | humanize }} times within the last 15 minutes. Each costs seconds of every shard.',
     },
     {
       name: 'ContentReviewTransactionsFail',

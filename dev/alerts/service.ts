@@ -1,12 +1,14 @@
 /** The other side: the Content Review Service and its storage, and what it answers. */
-import { expr, type Group, PIPELINE } from './alert.ts';
+import { expr, type Group, PIPELINE, waited } from './alert.ts';
 
 const INSTANCES = 'namespace, job';
 /** 5xx, too much, and every reason for no answer at all. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
-const paused = (reasons: string) =>
-  `sum by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"${reasons}"}[5m])) > 0`;
+/** Share of the requests of each operation that failed, within the window. @param operations a matcher */
+const failed = (window: string, operations = '') => expr`
+  sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total{${operations}${FAILED}}[${window}]))
+  / sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total[${window}]))`;
 
 /** Decisions within the window that the mix is taken of. */
 const MIX_MIN_DECISIONS = 500;
@@ -24,9 +26,7 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceErrors',
       severity: 'warning',
-      expr: expr`
-        sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total{${FAILED}}[10m]))
-        / sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total[10m])) > 0.2`,
+      expr: `${failed('10m')} > 0.2`,
       for: '10m',
       summary: '{{ $value | humanizePercentage }} of {{ $labels.operation }} requests fail',
       description:
@@ -35,24 +35,28 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceUnavailable',
       severity: 'critical',
-      expr: paused('service_unavailable'),
-      for: '15m',
+      // Whoever waits for slow answers says so too: without failures that is no outage. With them, tries between waits may be most of the time.
+      expr: expr`
+        ${waited('service_unavailable', { minutes: 1, of: 10 })}
+        and on (${INSTANCES}) max by (${INSTANCES}) (${failed('5m', 'operation!~"upload|download",')}) > 0.5`,
+      for: '10m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the service',
-      description: 'Calls to the service have not come through for a quarter of an hour. Nothing is lost; decisions come late.',
+      description:
+        'Most calls of an operation have failed for ten minutes and more, and work waits for them. Nothing is lost; decisions come late.',
     },
     {
       name: 'ContentReviewUnauthorized',
       severity: 'critical',
-      expr: paused('unauthorized'),
-      for: '5m',
+      expr: waited('unauthorized', { minutes: 4, of: 6 }),
+      for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }}: the service refuses the API key',
-      description: 'The service answers 401 or 403. Nothing goes on until it takes the key.',
+      description: 'The service has answered 401 or 403 for minutes. Nothing goes on until it takes the key.',
     },
     {
       name: 'ContentReviewTypePaused',
       severity: 'warning',
-      expr: paused('type_rejected|type_failing'),
-      for: '15m',
+      expr: waited('type_rejected|type_failing', { minutes: 11, of: 15 }),
+      for: '4m',
       summary: 'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
       description: 'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `span`.',
     },
@@ -100,8 +104,8 @@ export const service: Group = {
     {
       name: 'ContentReviewSchemaRegistryUnavailable',
       severity: 'critical',
-      expr: paused('schema_registry'),
-      for: '5m',
+      expr: waited('schema_registry', { minutes: 4, of: 6 }),
+      for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the schema registry',
       description: 'Events with schemas that are not known yet cannot be decoded. Nothing is lost; it goes on by itself.',
     },

@@ -6,8 +6,8 @@
 export interface Case {
   /** Without the prefix `content_review_`, unless it is not ours. */
   readonly series: Readonly<Record<string, string>>;
-  /** When it is looked at. */
-  readonly at: string;
+  /** When it is looked at; of a blip all of the times at which it might fire. */
+  readonly at: string | readonly string[];
   /** Labels of what fires beside the severity, as `name="value"`; none in a case that must be quiet. */
   readonly labels?: readonly string[];
 }
@@ -39,14 +39,33 @@ const lateForFiveHours = (inTime: number) => ({
   'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x300 ${300 * inTime + 10}+10x100`,
   [`event_to_decision_seconds_count${P}`]: '0+10x400',
 });
-const paused = (reason: string, values: string, at: string) => ({
+const paused = (reason: string, values: string, at: Case['at']) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
   at,
 });
-const whilePaused = (reason: string, at: string, before: string): AlertCases => ({
-  fires: { ...paused(reason, '1x90', at), labels: ['pipeline="p"', `reason="${reason}"`] },
-  quiet: paused(reason, '1x90', before),
+/** Every two minutes of the first hour. */
+const ALONG = Array.from({ length: 30 }, (_, n) => `${2 * n + 2}m`);
+/** @param blip a wait that needs nobody: the first of its reason, whose series begins with it, or a later one */
+const whilePaused = (reason: string, at: string, before: string, blip: string): AlertCases => ({
+  fires: [
+    // From the start, and after hours in which there was no such wait.
+    { ...paused(reason, '1x90', at), labels: ['pipeline="p"', `reason="${reason}"`] },
+    { ...paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`), labels: ['pipeline="p"', `reason="${reason}"`] },
+  ],
+  quiet: [
+    paused(reason, '1x90', before),
+    paused(reason, `${blip} 0x90`, ALONG),
+    paused(reason, `0x10 ${blip} 0x90`, ALONG),
+    // Every fifth minute, for many shards.
+    paused(reason, Array.from({ length: 12 }, () => '16 0 0 0 0').join(' '), ALONG),
+  ],
 });
+/** Requests of an operation: answered and failed, by minute. */
+const requests = (operation: string, answered: string, failed: string) => ({
+  [`http_requests_total{operation="${operation}",code="200"}`]: answered,
+  [`http_requests_total{operation="${operation}",code="503"}`]: failed,
+});
+const unavailable = (values: string) => ({ 'shards_paused{pipeline="p",reason="service_unavailable"}': values });
 /** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
@@ -88,9 +107,30 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+30x400' }, at: '6h15m' },
   },
   ContentReviewStalled: {
-    fires: { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') }, at: '100m', labels: AT_P },
-    // One event an hour is enough.
-    quiet: { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x60 1x60') }, at: '100m' },
+    fires: [
+      { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') }, at: ['61m', '100m'], labels: AT_P },
+      // Its only instance is replaced meanwhile, and others take turns with what is in flight.
+      {
+        series: {
+          'items_in_flight{pipeline="p",instance="a"}': '0x60 5x30 stale',
+          'items_in_flight{pipeline="p",instance="b"}': '_x91 0 5x60',
+          ...ended('7x150', '0x150'),
+        },
+        at: '125m',
+        labels: AT_P,
+      },
+    ],
+    quiet: [
+      // One event an hour is enough.
+      { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x60 1x60') }, at: '100m' },
+      // Idle all night, then events whose reviews take most of an hour.
+      {
+        series: { [`items_in_flight${P}`]: '0x300 5x50 0x50', ...ended('7x400', '0x400') },
+        at: ['316m', '330m', '349m', '356m'],
+      },
+      // A new pipeline, that has never ended anything.
+      { series: { [`items_in_flight${P}`]: '5x50' }, at: ['16m', '30m', '50m'] },
+    ],
   },
   ContentReviewBatchStuck: {
     fires: Object.entries({ uploading: '45m', settling: '45m', retrying: '2h15m', reviewing: '6h15m' }).map(([state, at]) => ({
@@ -118,8 +158,11 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewIntakePaused: {
     fires: { ...paused('memory', '2x90', '80m'), labels: ['pipeline="p"', 'reason="memory"'] },
-    // While it catches up, it pauses and goes on.
-    quiet: paused('memory', '1 0 1 0 1 0 1 0 1 0 1 0x90', '80m'),
+    // While it catches up, it pauses and goes on, and so do many shards.
+    quiet: [
+      paused('memory', '1 0 1 0 1 0 1 0 1 0 1 0x90', '80m'),
+      paused('memory', Array.from({ length: 60 }, () => '0 16').join(' '), '80m'),
+    ],
   },
   ContentReviewDeadLetters: {
     fires: {
@@ -157,10 +200,52 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       at: '30m',
     },
   },
-  ContentReviewServiceUnavailable: whilePaused('service_unavailable', '16m', '14m'),
-  ContentReviewUnauthorized: whilePaused('unauthorized', '6m', '4m'),
-  ContentReviewTypePaused: whilePaused('type_failing', '16m', '14m'),
-  ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m'),
+  ContentReviewServiceUnavailable: {
+    fires: [
+      // Down after an hour of work, and whoever waits for it tries most of the time.
+      {
+        series: {
+          ...unavailable('0x60 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1'),
+          ...requests('get_batch', '0+60x60 3600x40', '0x60 20+20x40'),
+        },
+        at: '76m',
+        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+      },
+      // One operation of two.
+      {
+        series: {
+          ...unavailable('4x60'),
+          ...requests('get_batch', '0+60x60', '0x60'),
+          ...requests('create_batch', '0x60', '0+5x60'),
+        },
+        at: '30m',
+        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+      },
+    ],
+    quiet: [
+      // Slow answers, for as long as you like.
+      { series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') }, at: '80m' },
+      // Away for two minutes, and for six: it goes on by itself.
+      {
+        series: { ...unavailable('0x10 9 9 0x90'), ...requests('get_batch', '0+60x10 600 600 660+60x90', '0x10 50 100 100x90') },
+        at: ALONG,
+      },
+      {
+        series: {
+          ...unavailable('0x10 9x5 0x90'),
+          ...requests('get_batch', '0+60x10 600x5 660+60x90', '0x10 50+50x5 300x90'),
+        },
+        at: ALONG,
+      },
+      // The storage is another matter.
+      { series: { ...unavailable('16x90'), ...requests('upload', '0x90', '0+60x90') }, at: '80m' },
+    ],
+  },
+  // A key is rotated.
+  ContentReviewUnauthorized: whilePaused('unauthorized', '6m', '4m', '1 1'),
+  ContentReviewTypePaused: whilePaused('type_failing', '16m', '14m', '1x9'),
+  // A registry restarts.
+  ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m', '3 3 3'),
   ContentReviewResultAnomalies: {
     fires: {
       series: { ...ended('0+100x90', '0x90'), 'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90' },
@@ -235,9 +320,13 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     },
   },
   ContentReviewRebalanceLoop: {
-    fires: { series: { [`rebalances_total${P}`]: '0+1x60' }, at: '40m', labels: AT_P },
-    // A deployment.
-    quiet: { series: { [`rebalances_total${P}`]: '0x10 0+2x6 12x60' }, at: '40m' },
+    fires: { series: { [`rebalances_total${P}`]: '0+1x90' }, at: '80m', labels: AT_P },
+    // Rolling upgrades: of 3 replicas, of 16 in 8 minutes, of 64 in half an hour.
+    quiet: [
+      { series: { [`rebalances_total${P}`]: '0x10 0+2x3 6x60' }, at: ALONG },
+      { series: { [`rebalances_total${P}`]: '0x10 0+4x8 32x60' }, at: ALONG },
+      { series: { [`rebalances_total${P}`]: '0x10 0+4x32 128x60' }, at: [...ALONG, '65m', '70m'] },
+    ],
   },
   ContentReviewTransactionsFail: {
     fires: {

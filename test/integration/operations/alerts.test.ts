@@ -64,12 +64,10 @@ function testOf({ name, severity }: Alert, { series, at, labels }: Case, interva
       series: /^up\b/.test(one) ? one : `content_review_${one}`,
       values,
     })),
-    promql_expr_test: [
-      {
-        expr: `ALERTS{alertname="${name}",alertstate="firing"}`,
-        eval_time: at,
-        exp_samples: labels === undefined ? [] : [{ labels: `ALERTS{${expected}}`, value: 1 }],
-      },
-    ],
+    promql_expr_test: [at].flat().map((time) => ({
+      expr: `ALERTS{alertname="${name}",alertstate="firing"}`,
+      eval_time: time,
+      exp_samples: labels === undefined ? [] : [{ labels: `ALERTS{${expected}}`, value: 1 }],
+    })),
   };
 }
