@@ -3,13 +3,17 @@ import { createRequire } from 'node:module';
 import protobuf from 'protobufjs';
 import { type ResolvedSchema, UnusableSchema } from '../../registry/index.ts';
 import { descriptorText, isDescriptor } from './descriptor-text.ts';
+import { essentialText } from './essential-text.ts';
 import { googleType } from './google-types.ts';
 
 /** Files that only say how to annotate schemas: nothing in a payload is of their types. */
 const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
-const CONFLUENT_DECIMAL = `syntax = "proto3"; package confluent.type;
-message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }`;
+/** Every client of Confluent's has these, and some by the path that they had before. */
+const CONFLUENT_TYPES: Readonly<Record<string, string>> = {
+  decimal: 'message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }',
+  variant: 'message Variant { bytes metadata = 1; bytes value = 2; }',
+};
 /** Beside those that protobufjs has at hand. */
 const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\.proto$/;
 const MAX_MESSAGE_CHARACTERS = 300;
@@ -61,7 +65,10 @@ function understood(schema: ResolvedSchema): SchemaRoot {
 }
 
 function builtIn(name: string): string | undefined {
-  return name === 'confluent/type/decimal.proto' ? CONFLUENT_DECIMAL : googleType(name);
+  const [, plural, type = ''] = /^confluent\/type(s?)\/(decimal|variant)\.proto$/.exec(name) ?? [];
+  if (type === '') return googleType(name);
+  if (plural === 's') return `import public "confluent/type/${type}.proto";`;
+  return `syntax = "proto3"; package confluent.type; ${CONFLUENT_TYPES[type]}`;
 }
 
 /** Adds what protobufjs brings of google/protobuf. */
@@ -77,7 +84,7 @@ function parse(root: protobuf.Root, name: string, text: string): protobuf.IParse
   const parser = protobuf.parse as typeof protobuf.parse & { filename: string | null };
   parser.filename = name;
   try {
-    return protobuf.parse(text, root, { keepCase: true });
+    return protobuf.parse(essentialText(text), root, { keepCase: true });
   } finally {
     parser.filename = null;
   }
