@@ -1,4 +1,5 @@
 /** The connector as a process: every pipeline of a configuration, its telemetry, its orderly end. */
+import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { Activity } from '../console/activity.ts';
@@ -54,10 +55,12 @@ const TRACES_MS = 5_000;
 
 /**
  * Runs until `interrupted` resolves, or until the connector must not go on. Everything it opened is closed when it resolves.
+ * @param configFile where the configuration came from: commands that the console shows name it.
  * @param around may put something between the engine and the outside: a build for tests does.
  */
 export async function runConnector(
   config: Config,
+  configFile: string,
   interrupted: Promise<unknown>,
   around: (engine: EngineParts) => EngineParts = (engine) => engine,
 ): Promise<RunOutcome> {
@@ -111,7 +114,9 @@ export async function runConnector(
   );
   const starting = new AbortController();
   const now = () => systemClock.now();
-  const shown = { version: VERSION, startedMs, now, health, memory: budget, pipelines: supervisors };
+  const [, script = ''] = process.argv;
+  const called = { program: [process.execPath, path.resolve(script)], configFile: path.resolve(configFile) };
+  const shown = { version: VERSION, ...called, startedMs, now, health, memory: budget, pipelines: supervisors };
   const pages = problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';

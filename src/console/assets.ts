@@ -20,6 +20,7 @@ export const ASSETS: Readonly<Record<string, string>> = {
       'main.js',
       'attention.js',
       'chart.js',
+      'command.js',
       'dom.js',
       'explain.js',
       'format.js',

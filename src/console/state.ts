@@ -29,6 +29,9 @@ export interface HealthView {
 
 export interface Sources {
   readonly version: string;
+  /** The words that this program is started by, before its arguments, and its configuration: paths that lead there from anywhere. */
+  readonly program: readonly string[];
+  readonly configFile: string;
   readonly startedMs: number;
   readonly now: () => number;
   readonly health: HealthView;
@@ -57,6 +60,9 @@ export interface PipelineSummary {
 
 export interface ConsoleState {
   readonly version: string;
+  /** As in Sources: what commands to be pasted begin with. */
+  readonly program: readonly string[];
+  readonly configFile: string;
   readonly startedMs: number;
   readonly nowMs: number;
   readonly ready: boolean;
@@ -74,7 +80,7 @@ export function stateOf(
   sources: Sources,
   asked: { readonly pipeline: string | undefined; readonly sinceMs: number },
 ): ConsoleState {
-  const { version, startedMs, health, memory, activity } = sources;
+  const { version, program, configFile, startedMs, health, memory, activity } = sources;
   const nowMs = sources.now();
   const views = sources.pipelines.map((pipeline) => pipeline.view(COUNTS_ONLY));
   const at = Math.max(
@@ -86,6 +92,8 @@ export function stateOf(
   const { ok, conditions } = health.readiness();
   return {
     version,
+    program,
+    configFile,
     startedMs,
     nowMs,
     ready: ok,

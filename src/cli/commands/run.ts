@@ -26,7 +26,7 @@ Log lines go to standard output: JSON, or text at a terminal. Metrics and health
       const { runConnector } = await import('../../app/run.ts');
       const signals = untilInterrupted();
       try {
-        finish(EXIT[await runConnector(loaded, signals.interrupted)]);
+        finish(EXIT[await runConnector(loaded, config, signals.interrupted)]);
       } finally {
         signals.restore();
       }

@@ -1,5 +1,6 @@
 /** What a person should look at, from one answer. Pure. */
 
+import { commandLine } from './command.js';
 import { count, counted, duration } from './format.js';
 import { REASONS } from './reasons.js';
 
@@ -30,7 +31,7 @@ export function attention(state) {
         level: 'bad',
         key: `balance ${name}`,
         title: `${name} is out of balance by ${count(balance)}`,
-        text: 'Records that came in are not accounted for. Run content-review-connector audit.',
+        text: `Records that came in are not accounted for. Run where it runs: ${commandLine(state, ['audit'], name)}`,
         sinceMs: null,
       });
   // The service's refusal is a condition and a reason to wait: said once.
@@ -82,7 +83,13 @@ export function verdict(state, items) {
   if (items.length > 0) return { level: items.some(({ level }) => level === 'bad') ? 'bad' : 'warn', text: things };
   if (!state.ready) return { level: 'warn', text: 'Starting' };
   const busy = state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
-  return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
+  // Of what other members of the group do nothing is known here.
+  const alone = state.pipelines.every(({ shardCount, assigned }) => shardCount === null || assigned >= shardCount);
+  if (alone) return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
+  return {
+    level: 'good',
+    text: busy ? 'All is well with this replica' : 'All is well with this replica, and nothing is waiting here',
+  };
 }
 
 /** @param {string} text */

@@ -1,35 +1,29 @@
 /** Composes the command that tells what became of a record. */
+import { commandLine } from './command.js';
 import { el, say } from './dom.js';
 
 /**
- * @param {{ partition: string, offset: string, config: string, pipeline: string | null }} what
+ * @param {{ partition: string, offset: string }} record
+ * @param {import('./command.js').Told} state
  * @returns {string | null} null when it names no record
  */
-export function explainCommand({ partition, offset, config, pipeline }) {
-  if (!/^\d{1,10}$/.test(partition) || !/^\d{1,15}$/.test(offset) || config === '') return null;
-  const named = pipeline === null ? '' : ` --pipeline ${quoted(pipeline)}`;
-  return `content-review-connector explain ${Number(partition)}:${Number(offset)} --config ${quoted(config)}${named}`;
+export function explainCommand({ partition, offset }, state) {
+  if (!/^\d{1,10}$/.test(partition) || !/^\d{1,15}$/.test(offset)) return null;
+  return commandLine(state, ['explain', `${Number(partition)}:${Number(offset)}`]);
 }
 
-/** For a shell. @param {string} text */
-export function quoted(text) {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** @param {() => string | null} pipeline what to name, when there are several */
-export function startExplain(pipeline) {
+/** @param {() => import('../state.ts').ConsoleState | undefined} state the last answer; undefined before the first */
+export function startExplain(state) {
   const input = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (el(id));
-  const command = () =>
-    explainCommand({
-      partition: input('x-partition').value.trim(),
-      offset: input('x-offset').value.trim(),
-      config: input('x-config').value.trim(),
-      pipeline: pipeline(),
-    });
+  const command = () => {
+    const last = state();
+    if (last === undefined) return undefined;
+    return explainCommand({ partition: input('x-partition').value.trim(), offset: input('x-offset').value.trim() }, last);
+  };
   const update = () => {
     const text = command();
-    say(el('x-command'), text ?? 'a partition and an offset are whole numbers');
-    /** @type {HTMLButtonElement} */ (el('x-copy')).disabled = text === null;
+    say(el('x-command'), text === undefined ? '–' : (text ?? 'a partition and an offset are whole numbers'));
+    /** @type {HTMLButtonElement} */ (el('x-copy')).disabled = typeof text !== 'string';
   };
   el('explain-form').addEventListener('input', () => {
     say(el('x-note'), '');
@@ -38,7 +32,7 @@ export function startExplain(pipeline) {
   el('explain-form').addEventListener('submit', (event) => event.preventDefault());
   el('x-copy').addEventListener('click', () => {
     const text = command();
-    if (text !== null)
+    if (typeof text === 'string')
       void copy(text).then((done) => say(el('x-note'), done ? 'Copied.' : 'Selected: copy it with your keyboard.'));
   });
   update();

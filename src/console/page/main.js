@@ -51,7 +51,7 @@ const charts = {
   }),
   flight: new Chart(el('c-flight'), { title: 'Records not decided', labels: ['in flight', 'lag'], format: count, axis: compact }),
 };
-const explain = startExplain(() => (last !== undefined && last.pipelines.length > 1 ? last.detail.name : null));
+const explain = startExplain(() => last);
 
 /** The pipeline that the address names, or named last: other fragments lead to places of the page. */
 function chosen() {

@@ -1,5 +1,6 @@
 /** Writes one answer into the page, section by section. */
 import { calmWaits } from './attention.js';
+import { commandLine } from './command.js';
 import { attr, cell, each, el, make, row, say, two } from './dom.js';
 import { age, bytes, clock, count, counted, duration } from './format.js';
 import { waitsFor } from './reasons.js';
@@ -226,14 +227,13 @@ export function showProblems({ problems, nowMs }) {
 
 /** @param {State} state */
 export function showShards(state) {
-  const { detail, nowMs, pipelines } = state;
+  const { detail, nowMs } = state;
   const { shards, shardCount, assigned, group } = detail;
   say(el('k-shards'), shardCount === null ? '' : `${count(assigned)} of ${count(shardCount)} here`);
   const others = (shardCount ?? 0) - assigned;
-  const pipeline = pipelines.length > 1 ? ` -p ${detail.name}` : '';
   say(
     el('p-shards'),
-    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members, or to nobody yet: content-review-connector journal -c connector.yaml${pipeline} tells their owners.` : ''}`,
+    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members, or to nobody yet: ${commandLine(state, ['journal'])} tells their owners.` : ''}`,
   );
   const states = new Map(shards.map((one) => [one.shard, one.state]));
   const all = Array.from({ length: Math.min(shardCount ?? 0, 1024) }, (_, shard) => shard);

@@ -48,7 +48,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
 
   it('says first whether all is well, how old the oldest record is, and that the balance holds', async (t) => {
     const { page, complaints, asked, server } = await open(t, busyScene());
-    assert.equal(await text(page, '#verdict'), 'All is well');
+    assert.equal(await text(page, '#verdict'), 'All is well with this replica');
     assert.equal(await text(page, '#f-oldest'), '41 s');
     assert.equal(await text(page, '#f-balance'), '0');
     assert.match(await text(page, '#f-latency'), /^\d\d s$/);
@@ -143,14 +143,14 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await page.locator('#t-batches tbody tr:nth-child(2) button').press('Enter');
     assert.equal(
       await text(page, '#x-command'),
-      'content-review-connector explain 1:82104 --config connector.yaml --pipeline comments',
+      '/usr/local/bin/node /app/dist/cli/main.js explain 1:82104 --config /etc/content-review-connector/config.yaml --pipeline comments',
     );
     assert.equal(await page.evaluate('document.activeElement.id'), 'x-copy');
     await page.locator('#x-offset').fill('7; rm');
     assert.equal(await page.locator('#x-copy').isDisabled(), true);
     await page.locator('#x-offset').fill('7');
-    await page.locator('#x-config').fill("it's here.yaml");
-    assert.match(await text(page, '#x-command'), /explain 1:7 --config 'it'\\''s here\.yaml' --pipeline/);
+    assert.match(await text(page, '#x-command'), /main\.js explain 1:7 --config/);
+    assert.match(await text(page, '#p-shards'), /main\.js journal --config .* --pipeline comments tells their owners/);
   });
 
   it('writes what came from outside as text', async (t) => {
@@ -211,7 +211,6 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       'more-batches',
       'x-partition',
       'x-offset',
-      'x-config',
       'x-copy',
       'metrics',
       'readyz',

@@ -33,6 +33,8 @@ export function scene(views: readonly PipelineView[], nowMs: number, now: () => 
   const problems = new RecentProblems(now);
   const sources: Sources = {
     version: '1.4.0',
+    program: ['/usr/local/bin/node', '/app/dist/cli/main.js'],
+    configFile: '/etc/content-review-connector/config.yaml',
     startedMs: nowMs - 3 * 86_400_000 - 7_200_000,
     now,
     health,

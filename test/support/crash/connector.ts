@@ -16,6 +16,7 @@ flushCompileCache();
 const never = new Promise<never>(() => undefined);
 const outcome = await runConnector(
   await loadConfig(values.config, process.env),
+  values.config,
   never,
   dyingAt(point as CrashPoint, Number(nth)),
 );

@@ -12,7 +12,8 @@ import { busyScene, emptyScene, type Scene, troubleScene } from '../../support/c
 const load = (file: string): Promise<any> => import(new URL(`../../../src/console/page/${file}`, import.meta.url).href);
 const { attention, verdict } = await load('attention.js');
 const { ticks, secondTicks, runsOf } = await load('chart.js');
-const { explainCommand, quoted } = await load('explain.js');
+const { commandLine, quoted } = await load('command.js');
+const { explainCommand } = await load('explain.js');
 const { age, bytes, clock, compact, count, duration, rate } = await load('format.js');
 const { History } = await load('history.js');
 const { REASONS } = await load('reasons.js');
@@ -119,7 +120,7 @@ test('the table by the minute holds every record of the window', () => {
 test('a good day needs no attention', () => {
   const [busy, empty] = [stateOfScene(busyScene()), stateOfScene(emptyScene())];
   assert.deepEqual([attention(busy), attention(empty)], [[], []]);
-  assert.deepEqual(verdict(busy, []), { level: 'good', text: 'All is well' });
+  assert.deepEqual(verdict(busy, []), { level: 'good', text: 'All is well with this replica' });
   assert.deepEqual(verdict(empty, []), { level: 'good', text: 'All is well, and nothing is waiting' });
   assert.deepEqual(verdict({ ...busy, ready: false }, []), { level: 'warn', text: 'Starting' });
 });
@@ -150,15 +151,36 @@ test('a wait of moments is no news, one that lasts is', () => {
   assert.match(waiting(6_000)[0].text, /Waiting: shard 1, shard 2 and 10 more\.$/);
 });
 
-test('the command is one for a shell, whatever the names are', () => {
-  const command = (what: object) =>
-    explainCommand({ partition: '2', offset: '1371', config: 'connector.yaml', pipeline: null, ...what });
-  assert.equal(command({}), 'content-review-connector explain 2:1371 --config connector.yaml');
+test('a replica that does not own every shard speaks for itself alone', () => {
+  const state = stateOfScene(busyScene());
+  const withShards = (assigned: number, jobCount: number) => ({
+    ...state,
+    pipelines: state.pipelines.map((pipeline) => ({ ...pipeline, assigned, shardCount: 4, inFlight: jobCount, lag: 0 })),
+    detail: { ...state.detail, jobCount },
+  });
+  const said = (assigned: number, jobCount: number) => verdict(withShards(assigned, jobCount), []).text;
+  assert.deepEqual([said(4, 1), said(4, 0)], ['All is well', 'All is well, and nothing is waiting']);
+  assert.equal(said(3, 1), 'All is well with this replica');
+  assert.equal(said(0, 0), 'All is well with this replica, and nothing is waiting here');
+});
+
+test('commands are of the program and the configuration that run, for a shell, whatever the names are', () => {
+  const state = stateOfScene(emptyScene());
+  const two = stateOfScene(busyScene());
   assert.equal(
-    command({ pipeline: 'a b', config: "it's" }),
-    "content-review-connector explain 2:1371 --config 'it'\\''s' --pipeline 'a b'",
+    commandLine(state, ['audit']),
+    '/usr/local/bin/node /app/dist/cli/main.js audit --config /etc/content-review-connector/config.yaml',
   );
-  for (const wrong of [{ partition: '' }, { partition: '-1' }, { offset: '1;ls' }, { offset: '1e3' }, { config: '' }])
-    assert.equal(command(wrong), null);
+  assert.match(commandLine(two, ['journal']), /config\.yaml --pipeline comments$/);
+  assert.match(commandLine(two, ['journal'], 'a b'), /config\.yaml --pipeline 'a b'$/);
+  assert.equal(
+    explainCommand({ partition: '02', offset: '1371' }, { ...state, program: ['/opt/no de'], configFile: "it's" }),
+    "'/opt/no de' explain 2:1371 --config 'it'\\''s'",
+  );
+  const trouble = troubleScene();
+  trouble.activity.set('balance_items', { pipeline: 'comments' }, -2);
+  assert.match(attention(stateOfScene(trouble))[0].text, /dist\/cli\/main\.js audit --config \/etc\//);
+  for (const wrong of [{ partition: '' }, { partition: '-1' }, { offset: '1;ls' }, { offset: '1e3' }])
+    assert.equal(explainCommand({ partition: '2', offset: '1371', ...wrong }, state), null);
   fc.assert(fc.property(fc.string(), (text) => assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$/s)));
 });
