@@ -188,6 +188,8 @@ export class Fleet {
     life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
     this.samples++;
     for (const line of counters.uneven) this.violations.push(`${life.name} is out of balance: ${line}`);
+    const secret = await replica.secretServed();
+    if (secret !== undefined) this.violations.push(`${life.name} serves ${secret}`);
   }
 }
 

@@ -9,6 +9,9 @@ import type { World } from './world.ts';
 /** Of a replica's resident set, bytes: stated in docs/chaos.md. */
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
+/** Leaks that are spelled out: one place in the code is many lines of a log. */
+const MOST_LEAKS = 5;
+
 export interface FaultReport {
   readonly name: string;
   readonly strikes: number;
@@ -65,7 +68,13 @@ export interface Findings {
 export function reportOn({ world, schedule, verdicts, drainMs, violations, options, tookMs }: Findings): Report {
   const { fleet, observer, pipelines } = world;
   const complaints = verdicts.flatMap((verdict) => verdict.complaints);
-  const found = [...schedule.violations, ...violations, ...new Set(fleet.violations), ...complaints];
+  const found = [
+    ...schedule.violations,
+    ...violations,
+    ...new Set(fleet.violations),
+    ...world.leaks.slice(0, MOST_LEAKS),
+    ...complaints,
+  ];
   const faults = schedule.tallies.map((tally) => ({
     ...tally,
     longestStallMs: Math.round(observer.stalls.get(tally.name) ?? 0),

@@ -5,6 +5,7 @@ import { Imported } from '../../test/chaos/imported.ts';
 import { liveJobKeys } from '../../test/chaos/judge.ts';
 import { judgeContracts } from '../../test/chaos/judge-contracts.ts';
 import { type Ground, judgeDeadLetter, judgeOutput, type Produced } from '../../test/chaos/judge-records.ts';
+import { judgeSilence } from '../../test/chaos/judge-silence.ts';
 import type { Kind } from '../../test/chaos/pipelines.ts';
 import type { LogLine } from '../../test/support/stack.ts';
 import { type GroupPosition, groupPositions } from '../../test/support/stack-control.ts';
@@ -52,6 +53,8 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
   for (const record of view.outputs) judgeOutput(ground, record, find, verdict);
   for (const record of view.deadLetters) judgeDeadLetter(ground, record, find, verdict);
   judgeContracts(view.outputs, view.deadLetters, verdict);
+  const journal = await world.kafka.readAll(pipeline.topics.journal, { uncommitted: true });
+  judgeSilence({ kind, journal, outputs: view.outputs, deadLetters: view.deadLetters }, verdict);
 
   for (const oddity of view.oddities) verdict.add('is odd', oddity);
   for (const [trace, { fate }] of producer.journal) {

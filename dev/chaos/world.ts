@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { REVIEW_RULES } from '../../test/chaos/hostile-events.ts';
 import { type Kind, setupOf } from '../../test/chaos/pipelines.ts';
+import { CANARY } from '../../test/support/canary.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { TestKafka } from '../../test/support/kafka.ts';
 import { SeededRandom } from '../../test/support/memory/clock.ts';
@@ -17,7 +18,7 @@ import { SandboxServer } from './sandbox.ts';
 export const SESSION_MS = 2_500;
 /** Records due, of all pipelines, at which the producers wait. */
 const MOST_DUE = 1_500;
-const API_KEY = 'chaos-key';
+const API_KEY = CANARY.key;
 /** A request that gets no answer costs this long, at the service. */
 const SERVICE_ANSWER_MS = 4_000;
 /** Nothing under way takes longer than this to show in the group's state, ms. */
@@ -46,6 +47,8 @@ export class World {
   readonly sandbox: SandboxServer;
   readonly registry: ChaosRegistry | undefined;
   readonly stack: Stack;
+  /** What replicas logged and must not (I6). */
+  readonly leaks: readonly string[];
   readonly fleet: Fleet;
   readonly pipelines: readonly PipelineRun[];
   readonly observer: Observer;
@@ -58,7 +61,7 @@ export class World {
 
   private constructor(
     options: WorldOptions,
-    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack'>,
+    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack' | 'leaks'>,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;
@@ -67,6 +70,7 @@ export class World {
     this.sandbox = parts.sandbox;
     this.registry = parts.registry;
     this.stack = parts.stack;
+    this.leaks = parts.leaks;
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
@@ -118,8 +122,12 @@ export class World {
       const registry = options.registered ? await ChaosRegistry.start(options.onProgress) : undefined;
       if (registry !== undefined) begun.push(() => registry.stop());
       const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
-      const stack = await createStack(kafka, options.directory, at, stackOptions(options.kinds, brokers, registry?.url));
-      return new World(options, { cluster, kafka, brokers, service, sandbox, registry, stack });
+      const leaks: string[] = [];
+      const stack = await createStack(kafka, options.directory, at, {
+        ...stackOptions(options.kinds, brokers, registry?.url),
+        onLeak: ({ message }) => leaks.push(message),
+      });
+      return new World(options, { cluster, kafka, brokers, service, sandbox, registry, stack, leaks });
     } catch (error) {
       for (const end of begun.reverse()) await end().catch(() => undefined);
       throw error;

@@ -9,8 +9,13 @@ import { Ledger } from '../../dev/chaos/ledger.ts';
 import { type HeldRequest, isRequest, TcpProxy } from '../../dev/chaos/proxy.ts';
 import { outOfOrder } from '../../dev/chaos/verdict.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
+import { CANARY, secretIn } from '../support/canary.ts';
 import { eventually } from '../support/eventually.ts';
+import { SeededRandom } from '../support/memory/clock.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
+import { Complaints } from './complaints.ts';
+import { judgeSilence } from './judge-silence.ts';
+import { eventsOf, KINDS } from './pipelines.ts';
 
 function ledgerOf(count: number): Ledger {
   const ledger = new Ledger();
@@ -92,6 +97,62 @@ test('order: decisions of a batch ascend in each source and output partition, un
   assert.deepEqual(outOfOrder(seen, new Set()), []);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set()), ['a']);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set(['a'])), []);
+});
+
+test('silence: events of each kind hold content that is looked for, poison too', () => {
+  for (const kind of KINDS) {
+    const source = eventsOf(kind, new SeededRandom(1));
+    const events = Array.from({ length: 1_000 }, () => source.next(0));
+    const made = 'toMake' in source ? JSON.stringify((source as { toMake(): unknown }).toMake()) : '';
+    const poison = events.filter(({ fate }) => 'deadLetter' in fate);
+    assert.ok(
+      [made, ...events.map(({ value }) => String(value))].some((text) => text.includes(CANARY.content)),
+      kind,
+    );
+    if (kind !== 'lookup')
+      assert.ok(
+        poison.some(({ value }) => String(value).includes(CANARY.content)),
+        kind,
+      );
+    // What comes back on the topics is not content.
+    for (const { key, headers, metadata } of events) {
+      assert.equal(secretIn(`${key} ${JSON.stringify(headers)} ${JSON.stringify(metadata)}`), undefined);
+    }
+  }
+});
+
+test('silence: content, key and signatures are found in journals, outputs and headers, and a dead letter may hold its record', () => {
+  const record = (value: string, headers: ReadRecord['headers'] = {}): ReadRecord => ({
+    topic: 't',
+    partition: 1,
+    offset: 7,
+    timestampMs: 0,
+    key: null,
+    value: Buffer.from(value),
+    headers,
+  });
+  const nothing = { journal: [], outputs: [], deadLetters: [] };
+  const judged = (left: Partial<Omit<Parameters<typeof judgeSilence>[0], 'kind'>>, kind: (typeof KINDS)[number] = 'review') => {
+    const verdict = new Complaints();
+    judgeSilence({ kind, ...nothing, ...left }, verdict);
+    return verdict.list();
+  };
+  const told = record('{}', { 'dead-letter-message': `Unexpected token "${CANARY.content}"` });
+  for (const [where, left] of [
+    [
+      /^1:7: ".+" is in the journal$/,
+      { journal: [record('harmless'), record(`{"url":"https://a.example/x?X-Amz-Signature=1"}`)] },
+    ],
+    [/^1:7: ".+" is in the output$/, { outputs: [record(CANARY.key)] }],
+    [/^1:7: ".+" is in the headers of a dead letter$/, { deadLetters: [told] }],
+  ] as const) {
+    const [complaint, ...more] = judged(left);
+    assert.match(complaint ?? '', where);
+    assert.deepEqual(more, []);
+  }
+  const said = record(`{"labels":["${CANARY.content}"]}`, { 'event-id': 'a-1-7' });
+  assert.deepEqual(judged({ outputs: [said] }, 'lookup'), []);
+  assert.deepEqual(judged({ deadLetters: [said] }), []);
 });
 
 /** A sandbox's script, which is gone when it is killed. */

@@ -78,6 +78,7 @@ async function check(rehearsal: Rehearsal, directory: string, say: (text: string
     assert.equal(reason, event.metadata === undefined ? 'not_json' : undefined);
     assert.deepEqual(decision?.metadata, event.metadata);
   }
+  assert.deepEqual(found.complaints, []);
   assert.deepEqual(found.submitted, submittedBy(rehearsal.visit), 'what the service got');
   say(`everything was settled ${Math.round(found.recoveryMs)} ms after the last death`);
 }

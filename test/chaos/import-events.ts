@@ -1,4 +1,5 @@
 /** Records to import, of several types, each unlike all others; some poison. */
+import { CANARY } from '../support/canary.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
 import type { ChaosEvent, EventSource } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
@@ -7,10 +8,10 @@ const TYPES = ['user', 'order', 'Größe "XL"\n', ' '];
 
 const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
   { reason: 'null_value', value: () => null },
-  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n}`) },
-  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}]`) },
+  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
+  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
   { reason: 'no_type', value: (n) => Buffer.from(JSON.stringify({ type: n, data: {} })) },
-  { reason: 'no_content', value: (n) => Buffer.from(JSON.stringify({ type: 'user', data: [n] })) },
+  { reason: 'no_content', value: (n) => Buffer.from(JSON.stringify({ type: 'user', data: [n, CANARY.content] })) },
 ];
 
 export class ImportEvents implements EventSource {
@@ -32,7 +33,8 @@ export class ImportEvents implements EventSource {
       return { ...at, value: value(n), fate: { deadLetter: reason } };
     }
     const type = TYPES[random.below(TYPES.length)] as string;
-    const data = this.#parts.object(n);
+    const own = this.#parts.object(n);
+    const data = n % 3 === 0 ? `{"said":"${CANARY.content}",${own.slice(1)}` : own;
     const value = Buffer.from(`{"data":${data},"other":${n},"type":${JSON.stringify(type)}}`);
     return { ...at, value, fate: { receipt: { type, data: JSON.parse(data) } } };
   }

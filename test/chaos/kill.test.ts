@@ -86,7 +86,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   }
 
   const witnesses = lines.map(
-    ({ writer }, index) => new Witness(kafka, stack.pipelines[index] as StackPipeline, writer.produced),
+    ({ kind, writer }, index) => new Witness(kafka, stack.pipelines[index] as StackPipeline, kind, writer.produced),
   );
   const settled = async () => {
     for (const witness of witnesses) if (!(await witness.isSettled())) return false;
@@ -96,6 +96,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
     (error: Error) => error.message,
   );
   const batches = await sandboxBatches(stack);
+  for (const replica of nemesis.running) assert.equal(await replica.secretServed(), undefined, replica.name);
   // An orderly end, so that nothing more can come after the last look.
   for (const { process } of nemesis.running) process.kill('SIGTERM');
   const exits = await Promise.all(nemesis.running.map(({ process }) => process.exited));

@@ -1,12 +1,19 @@
 /** Ids of decisions to look up: most are made at the service before they are asked for, some it never heard of; some poison. */
 import type { MadeDecision as DecisionToMake } from '../../src/sandbox/decisions/made-decisions.ts';
+import { CANARY } from '../support/canary.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
 import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 
 /** Of ids, to begin with: what has to be escaped in an address, and what could be taken for something else. */
 const PREFIXES = ['decision-', 'decision-', 'decision-', 'a/b?c#', '100 % ü🙂 ', '%2F..%2f', '"{', "é'&"];
-const EXPLANATIONS = ['Speaks of winning a prize.', '', 'line\r\n"quoted", =1+1', '\u2028 🙂 \ud800'];
+const EXPLANATIONS = [
+  'Speaks of winning a prize.',
+  '',
+  'line\r\n"quoted", =1+1',
+  '\u2028 🙂 \ud800',
+  `Quotes "${CANARY.content}".`,
+];
 /** In place of the policy's time: nine of ten are made at once. */
 const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
 

@@ -8,6 +8,8 @@ import { RETURNED_HEADERS } from './hostile-parts.ts';
 import { Imported } from './imported.ts';
 import { type Evidence, judge, liveJobKeys } from './judge.ts';
 import { judgeContracts } from './judge-contracts.ts';
+import { judgeSilence } from './judge-silence.ts';
+import type { Kind } from './pipelines.ts';
 import type { Ground, Produced } from './judge-records.ts';
 
 export class Witness {
@@ -15,13 +17,15 @@ export class Witness {
   readonly deadLetters: ReadRecord[] = [];
   readonly #kafka: TestKafka;
   readonly #pipeline: StackPipeline;
+  readonly #kind: Kind;
   readonly #produced: readonly Produced[];
   readonly #readers: Readonly<Record<'outputs' | 'deadLetters', TopicReader>>;
 
   /** @param produced grows while events are written */
-  constructor(kafka: TestKafka, pipeline: StackPipeline, produced: readonly Produced[]) {
+  constructor(kafka: TestKafka, pipeline: StackPipeline, kind: Kind, produced: readonly Produced[]) {
     this.#kafka = kafka;
     this.#pipeline = pipeline;
+    this.#kind = kind;
     this.#produced = produced;
     const { decisions, deadLetters } = pipeline.topics;
     this.#readers = { outputs: kafka.reader(decisions), deadLetters: kafka.reader(deadLetters) };
@@ -42,9 +46,11 @@ export class Witness {
     const evidence = await this.#evidence();
     const imported = await Imported.read(sandboxUrl, this.outputs);
     const isImported: Ground['isImported'] = (importId, record) => imported.has(importId, record);
-    const contracts = new Complaints();
-    judgeContracts(this.outputs, this.deadLetters, contracts);
-    const complaints = [...judge({ ...evidence, isImported }), ...contracts.list()];
+    const more = new Complaints();
+    judgeContracts(this.outputs, this.deadLetters, more);
+    const journal = await this.#kafka.readAll(this.#pipeline.topics.journal, { uncommitted: true });
+    judgeSilence({ kind: this.#kind, journal, outputs: this.outputs, deadLetters: this.deadLetters }, more);
+    const complaints = [...judge({ ...evidence, isImported }), ...more.list()];
     return complaints.map((complaint) => `${this.#pipeline.name}: ${complaint}`);
   }
 

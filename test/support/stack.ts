@@ -6,13 +6,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
-import { assertSilent, CANARY } from './canary.ts';
+import { assertSilent, CANARY, secretIn } from './canary.ts';
 import { type TestKafka, uniqueName } from './kafka.ts';
 
 const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;
 /** Below the limit of a file, so that it is told what was missing. */
 const LOGGED_MS = 180_000;
+const SERVED_MS = 5_000;
+/** What a replica shows to whoever asks. */
+const PAGES = ['/', '/metrics', '/livez', '/readyz', '/api/state'];
 
 /** One pipeline to come. */
 export interface PipelineSetup {
@@ -31,6 +34,8 @@ export interface StackOptions extends PipelineSetup {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Arguments of node that start the connector's command line. Default: from source. */
   readonly connector?: readonly string[];
+  /** Told when a replica says what must stay secret; default: thrown where nobody can catch it. */
+  readonly onLeak?: (error: Error) => void;
   /** The sandbox's policy. */
   readonly policy?: Readonly<Record<string, unknown>>;
 }
@@ -97,6 +102,16 @@ export class Replica {
     return String((await this.logged('metrics and health')).url);
   }
 
+  /** Looks at all of its pages. @returns what is there and must not be, with the page; undefined when it keeps its silence. */
+  async secretServed(): Promise<string | undefined> {
+    const url = await this.url();
+    for (const page of PAGES) {
+      const found = secretIn(await (await fetch(`${url}${page}`, { signal: AbortSignal.timeout(SERVED_MS) })).text());
+      if (found !== undefined) return `"${found}" on ${page}`;
+    }
+    return undefined;
+  }
+
   /** The sum of a metric's series whose labels match. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await fetch(`${await this.url()}/metrics`)).text();
@@ -123,15 +138,17 @@ export class Stack {
   readonly configFile: string;
   readonly replicas: Replica[] = [];
   readonly #connector: readonly string[];
+  readonly #onLeak: ((error: Error) => void) | undefined;
 
   constructor(
     pipelines: readonly [StackPipeline, ...StackPipeline[]],
     sandboxUrl: string,
     sandbox: Kept,
     configFile: string,
-    connector: readonly string[] = [CLI],
+    { connector = [CLI], onLeak }: Pick<StackOptions, 'connector' | 'onLeak'> = {},
   ) {
     this.#connector = connector;
+    this.#onLeak = onLeak;
     this.pipelines = pipelines;
     this.topics = pipelines[0].topics;
     this.group = pipelines[0].group;
@@ -142,7 +159,7 @@ export class Stack {
 
   /** @param connector arguments of node that start another command line than the stack's. */
   async startReplica(env: Readonly<Record<string, string>> = {}, connector = this.#connector): Promise<Replica> {
-    const replica = await spawnReplica(`replica-${this.replicas.length + 1}`, this.configFile, env, connector);
+    const replica = await spawnReplica(`replica-${this.replicas.length + 1}`, this.configFile, env, connector, this.#onLeak);
     this.replicas.push(replica);
     return replica;
   }
@@ -160,6 +177,7 @@ export async function spawnReplica(
   configFile: string,
   env: Readonly<Record<string, string>> = {},
   connector: readonly string[] = [CLI],
+  onLeak: (error: Error) => void = thrownLater,
 ): Promise<Replica> {
   const lines: string[] = [];
   const waiting = new Set<() => void>();
@@ -169,12 +187,22 @@ export async function spawnReplica(
     env: { ...process.env, LOG_FORMAT: 'json', ...env },
     onLine: (line) => {
       lines.push(line);
-      // Thrown where nobody can catch it: it fails the file, whatever its tests look at.
-      queueMicrotask(() => assertSilent(line, `the output of ${name}`));
+      try {
+        assertSilent(line, `the output of ${name}`);
+      } catch (error) {
+        onLeak(error as Error);
+      }
       for (const wake of [...waiting]) wake();
     },
   });
   return new Replica(name, kept, lines, waiting);
+}
+
+/** Thrown where nobody can catch it: it fails the file, whatever its tests look at. */
+function thrownLater(error: Error): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }
 
 /** A sandbox as a process of its own. */
@@ -207,7 +235,7 @@ export async function createStack(
     pipelines: [first, ...others].map(({ config: pipeline }) => pipeline),
   };
   writeFileSync(configFile, stringify(merge(config, options.config ?? {})));
-  return new Stack([first, ...others], url, sandbox, configFile, options.connector);
+  return new Stack([first, ...others], url, sandbox, configFile, options);
 }
 
 /** Creates its topics. @returns also its configuration */

@@ -149,7 +149,7 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
     await load;
   }
 
-  const witnesses = lines.map(({ pipeline, writer }) => new Witness(kafka, pipeline, writer.produced));
+  const witnesses = lines.map(({ kind, pipeline, writer }) => new Witness(kafka, pipeline, kind, writer.produced));
   const settled = async () => (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
   const drained = await eventually('everything is settled', settled, { deadlineMs: DEADLINE_MS, everyMs: 100 }).catch(
     (error: Error) => error.message,

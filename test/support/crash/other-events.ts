@@ -4,6 +4,7 @@ import { NUMBER } from '../../chaos/hostile-parts.ts';
 import type { SandboxImports } from '../../chaos/imported.ts';
 import type { Produced } from '../../chaos/judge-records.ts';
 import type { Kind } from '../../chaos/pipelines.ts';
+import { CANARY } from '../canary.ts';
 import type { TestKafka } from '../kafka.ts';
 import type { Stack } from '../stack.ts';
 import { makeDecisions, sandboxFaults } from '../stack-control.ts';
@@ -48,14 +49,14 @@ function eventOf(kind: OtherKind, partition: number, n: number): ChaosEvent {
     const decision = { ...DECISION, status: 'SUCCESS', labels: [], metadata: { id } } as const;
     return envelope(partition, n, id, { lookup: { id, decision } });
   }
-  const record = { type: n % 2 === 0 ? 'user' : 'order', data: { [NUMBER]: n, text: 'line\r\n"quoted"', zip: '007' } };
+  const record = { type: n % 2 === 0 ? 'user' : 'order', data: { [NUMBER]: n, text: `line\r\n"${CANARY.content}"`, zip: '007' } };
   return envelope(partition, n, JSON.stringify(record), { receipt: record });
 }
 
 function poisonOf(kind: OtherKind, partition: number, n: number): ChaosEvent {
   return kind === 'lookup'
     ? envelope(partition, n, '..', { deadLetter: 'no_content' })
-    : envelope(partition, n, 'no JSON', { deadLetter: 'not_json' });
+    : envelope(partition, n, `no JSON ${CANARY.content}`, { deadLetter: 'not_json' });
 }
 
 function envelope(partition: number, n: number, value: string, fate: Fate): ChaosEvent {

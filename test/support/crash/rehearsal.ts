@@ -1,9 +1,12 @@
 /** Carries out one visit: victims die, a successor takes over, and everything that can be seen from outside is collected. */
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import { Complaints } from '../../chaos/complaints.ts';
 import { RETURNED_HEADERS } from '../../chaos/hostile-parts.ts';
 import { liveJobKeys } from '../../chaos/judge.ts';
 import type { Produced } from '../../chaos/judge-records.ts';
+import { judgeSilence } from '../../chaos/judge-silence.ts';
 import { Witness } from '../../chaos/witness.ts';
+import { CANARY } from '../canary.ts';
 import { eventually } from '../eventually.ts';
 import { type TestKafka, uniqueName } from '../kafka.ts';
 import { createStack, type LogLine, parseLogLine, type Replica, type SandboxProcess, type Stack } from '../stack.ts';
@@ -62,7 +65,7 @@ export interface Stage {
 export interface Findings {
   /** Of a review. */
   readonly events: readonly SourceEvent[];
-  /** What is wrong with another kind's records. */
+  /** What is wrong with another kind's records, and with what a review left behind. */
   readonly complaints: readonly string[];
   readonly deaths: readonly Death[];
   readonly terminal: TerminalRecords;
@@ -125,8 +128,10 @@ export async function rehearse(
     // Nobody is left who could write: this is the last look.
     await terminal.refresh();
     const [pipeline] = stack.pipelines;
-    const witness = kind === 'review' || pipeline === undefined ? undefined : new Witness(kafka, pipeline, others);
-    const complaints = (await witness?.complaints(stack.sandboxUrl)) ?? [];
+    const complaints =
+      kind === 'review' || pipeline === undefined
+        ? await leaks(kafka, stack)
+        : await new Witness(kafka, pipeline, kind, others).complaints(stack.sandboxUrl);
     const submitted = kind === 'review' ? await submittedOf(stack, type) : await importsSubmitted(stack);
     return { events, complaints, deaths, terminal, submitted, recoveryMs };
   } finally {
@@ -147,6 +152,18 @@ function pipelineOf({ maxRows, replica }: Situation): Record<string, unknown> {
   };
 }
 
+/** Of a review; the other kinds' witness looks for them too. */
+async function leaks(kafka: TestKafka, { topics }: Stack): Promise<string[]> {
+  const [journal, outputs, deadLetters] = await Promise.all([
+    kafka.readAll(topics.journal, { uncommitted: true }),
+    kafka.readAll(topics.decisions),
+    kafka.readAll(topics.deadLetters),
+  ]);
+  const complaints = new Complaints();
+  judgeSilence({ kind: 'review', journal, outputs, deadLetters }, complaints);
+  return complaints.list();
+}
+
 /** Every partition gets the same, one record after the other. */
 async function writeEvents(
   kafka: TestKafka,
@@ -165,9 +182,14 @@ async function writeEvents(
         text: 'line\r\n"quoted", =1+1',
         Status: '',
       };
-      return { partition, key: `k${n}`, value: JSON.stringify({ type, content: `text ${n}`, metadata }), metadata };
+      return { partition, key: `k${n}`, value: JSON.stringify({ type, content: `${CANARY.content} ${n}`, metadata }), metadata };
     }),
-    ...Array.from({ length: poison }, (_, n) => ({ partition, key: 'poison', value: `no JSON ${n}`, metadata: undefined })),
+    ...Array.from({ length: poison }, (_, n) => ({
+      partition,
+      key: 'poison',
+      value: `no JSON ${CANARY.content} ${n}`,
+      metadata: undefined,
+    })),
     ...Array.from({ length: empty }, () => ({ partition, key: 'empty', value: null, metadata: undefined })),
   ]).flat();
   const where = await kafka.write(
