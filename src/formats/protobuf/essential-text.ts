@@ -5,7 +5,7 @@
 import { UnusableSchema } from '../../registry/index.ts';
 
 /** A comment, a text, blanks, a word, or any other character. */
-const TOKEN = /\/\/[^\n]*|\/\*[^]*?\*\/|"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'|\s+|[^\s{}=;:[\],'"()<>/]+|[^]/g;
+const TOKEN = /\/\/[^\n]*|\/\*.*?\*\/|"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|\s+|[^\s{}=;:[\],'"()<>/]+|./gs;
 const BLANK = /^(?:\s|\/[/*])/;
 /** Presence of fields (editions), and enums with two names for a number. */
 const NEEDED_OPTION = /^(?:allow_alias$|features(?:\.|$))/;
