@@ -24,9 +24,8 @@ export const delivery: Group = {
         ${inFlight} > 0 and on (${PIPELINE}) ${minutesAbove0(inFlight, 60)} > 54
         unless on (${PIPELINE}) (${ended('1h')} > 0)`,
       for: '5m',
-      summary: 'Pipeline {{ $labels.pipeline }} has published nothing for an hour',
-      description:
-        'Events have been in flight for the whole hour, {{ $value }} are now, and none has had a decision or become a dead letter.',
+      summary: 'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
+      description: 'Events have been in flight for the whole hour, and none has had a decision or become a dead letter.',
     },
     {
       name: 'ContentReviewBatchStuck',
@@ -72,7 +71,7 @@ export const delivery: Group = {
       for: '30m',
       summary: 'Pipeline {{ $labels.pipeline }}: intake is paused ({{ $labels.reason }})',
       description:
-        'On an instance, shards or partitions have waited for this reason in {{ $value }} of the last 30 minutes, for half an hour and more.',
+        'On an instance, shards or partitions have waited for this reason nearly all the time for half an hour and more.',
     },
     {
       name: 'ContentReviewDeadLetters',

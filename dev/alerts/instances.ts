@@ -9,7 +9,8 @@ export const instances: Group = {
       severity: 'critical',
       expr: 'absent(content_review_build_info)',
       for: '10m',
-      summary: 'No connector is scraped',
+      // The chart asks for the job of its release.
+      summary: 'No connector is scraped{{ with $labels.job }} by job {{ . }}{{ end }}',
       description: 'Prometheus has the metrics of no connector: none runs, or none is found.',
     },
     {
@@ -53,7 +54,7 @@ export const instances: Group = {
       for: '1h',
       summary: 'Pipeline {{ $labels.pipeline }}: the group rebalances again and again',
       description:
-        'For more than an hour; {{ $value | humanize }} times within the last 15 minutes. Each costs seconds of every shard.',
+        'For more than an hour, an instance has joined more than ten generations in each 15 minutes. Each costs seconds of every shard.',
     },
     {
       name: 'ContentReviewTransactionsFail',

@@ -1,19 +1,55 @@
-{{/* The groups of files/alerts.yaml and of values, without disabled alerts, as YAML. Its {{ $labels }} are Prometheus's: not rendered. */}}
+{{/*
+The groups of files/alerts.yaml and of values, without disabled alerts, as YAML. Its {{ $labels }} are Prometheus's: not rendered.
+Those of the file ask for this release only, and link to the runbook where it is published; those of values are as they were written.
+*/}}
 {{- define "crc.ruleGroups" -}}
 {{- $rules := .Values.prometheusRule -}}
+{{- $selector := include "crc.ruleSelector" . -}}
+{{- $own := dig "groups" list (.Files.Get "files/alerts.yaml" | fromYaml) -}}
 {{- $groups := list -}}
-{{- range concat (dig "groups" list (.Files.Get "files/alerts.yaml" | fromYaml)) $rules.groups -}}
+{{- range $index, $group := concat $own $rules.groups -}}
 {{- $kept := list -}}
-{{- range .rules -}}
+{{- range $group.rules -}}
 {{- $rule := deepCopy . -}}
 {{- if not (has (default "" $rule.alert) $rules.disabled) -}}
+{{- if lt $index (len $own) -}}
+{{- $_ := set $rule "expr" (include "crc.scoped" (dict "expr" $rule.expr "selector" $selector)) -}}
+{{- if and $rule.alert $rules.runbookBaseUrl -}}
+{{- $_ := set $rule.annotations "runbook_url" (printf "%s/%s" (trimSuffix "/" $rules.runbookBaseUrl) (base $rule.annotations.runbook_url)) -}}
+{{- end -}}
+{{- end -}}
 {{- if and $rule.alert $rules.ruleLabels -}}
 {{- $_ := set $rule "labels" (mergeOverwrite (default dict $rule.labels) $rules.ruleLabels) -}}
 {{- end -}}
 {{- $kept = append $kept $rule -}}
 {{- end -}}
 {{- end -}}
-{{- if $kept -}}{{- $groups = append $groups (merge (dict "rules" $kept) (omit . "rules")) -}}{{- end -}}
+{{- if $kept -}}{{- $groups = append $groups (merge (dict "rules" $kept) (omit $group "rules")) -}}{{- end -}}
 {{- end -}}
 {{- toYaml $groups -}}
+{{- end -}}
+
+{{/* Matchers for the series of this release. The operator gives `job`: namespace/name of a PodMonitor, the Service's name for a ServiceMonitor. */}}
+{{- define "crc.ruleSelector" -}}
+{{- $name := include "crc.fullname" . -}}
+{{- if .Values.prometheusRule.selector -}}
+{{- .Values.prometheusRule.selector -}}
+{{- else if .Values.monitor.enabled -}}
+{{- $job := ternary (printf "%s/%s" .Release.Namespace $name) $name (eq .Values.monitor.kind "PodMonitor") -}}
+{{- printf "namespace=%q,job=%q" .Release.Namespace $job -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+`expr` with `selector` at each metric, recordings included: first where there are matchers, then where there are none. It comes last, as
+names of namespaces and releases may look like metrics.
+*/}}
+{{- define "crc.scoped" -}}
+{{- if .selector -}}
+{{- $metric := "\\b(up|content_review[_:][\\w:]+)" -}}
+{{- $marked := regexReplaceAll (printf "%s\\{" $metric) .expr "${1}{@@," -}}
+{{- regexReplaceAll (printf "%s([^\\w:{]|$)" $metric) $marked "${1}{@@}${2}" | replace "@@" .selector -}}
+{{- else -}}
+{{- .expr -}}
+{{- end -}}
 {{- end -}}
