@@ -34,12 +34,6 @@ test('every file of the page is served, with all that it imports and names', () 
     assert.ok(['metrics', 'livez', 'readyz', 'api/state'].includes(name) || ASSETS[`/${name}`] !== undefined, name);
 });
 
-test('the package and the image get the page: the build copies it beside the code', () => {
-  const { scripts, files } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-  assert.match(scripts.build, /cpSync\('src\/console\/page', 'dist\/console\/page'/);
-  assert.ok(files.includes('dist'));
-});
-
 test('browsers may load nothing from elsewhere, run nothing inline, frame nothing, and get no cookie', () => {
   const ask = consoleOf(busyScene());
   for (const path of ['/', '/console/main.js', '/api/state']) {

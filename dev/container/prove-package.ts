@@ -1,0 +1,112 @@
+/**
+ * Proves that the built package works from its own files: its version, `check`, and a connector that serves the console, with all of its
+ * files, while no broker answers. Needs `npm run build`, and neither Kafka nor the network.
+ *
+ *   node dev/container/prove-package.ts
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { unpackPackage } from './packed.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const PAGE = path.join(REPOSITORY, 'src/console/page');
+const PATIENCE_MS = 30_000;
+/** Nobody listens on it. */
+const NO_BROKER = '127.0.0.1:1';
+const run = promisify(execFile);
+
+/** Not npm's variables, nor those of whoever runs this. */
+const env = { PATH: process.env.PATH, CONTENT_REVIEW_API_KEY: 'key' };
+
+/** The address that a connector says it serves. */
+async function addressOf(connector: ChildProcess): Promise<string> {
+  const said: string[] = [];
+  const lines = createInterface({ input: connector.stdout as NonNullable<ChildProcess['stdout']> });
+  for await (const line of lines) {
+    said.push(line);
+    const { url } = JSON.parse(line);
+    if (url !== undefined) return url;
+  }
+  throw new Error(`the connector ended without an address:\n${said.join('\n')}`);
+}
+
+async function get(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
+  const text = await response.text();
+  assert.equal(response.status, 200, `${url} answers ${response.status}: ${text.slice(0, 200)}`);
+  return text;
+}
+
+/** Loads what a browser would: the page, and all that it and its scripts name. */
+async function loadPage(url: string): Promise<string[]> {
+  const loaded = new Set<string>();
+  const load = async (name: string): Promise<void> => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    const text = await get(new URL(name, url).href);
+    const named = [
+      ...[...text.matchAll(/(?:src|href)="(console\/[^"]+)"/g)].map(([, found = '']) => found),
+      ...[...text.matchAll(/^import .*'\.\/([^']+)';$|^} from '\.\/([^']+)';$/gm)].map(
+        ([, one, other]) => `console/${one ?? other}`,
+      ),
+    ];
+    await Promise.all(named.map(load));
+  };
+  await load('');
+  return [...loaded].map((name) => path.posix.basename(name) || 'index.html').sort();
+}
+
+async function prove(directory: string): Promise<void> {
+  const { root, fileCount } = unpackPackage(REPOSITORY, directory);
+  const main = path.join(root, 'dist/cli/main.js');
+  const configFile = path.join(directory, 'connector.yaml');
+  writeFileSync(
+    configFile,
+    `kafka: { brokers: '${NO_BROKER}' }
+service: { baseUrl: 'https://review.example.com', apiKey: { env: CONTENT_REVIEW_API_KEY } }
+pipelines: [{ name: proof, source: { topic: content-events } }]
+http: { port: 0 }
+`,
+  );
+  const { version } = JSON.parse(readFileSync(path.join(REPOSITORY, 'package.json'), 'utf8'));
+  const { stdout } = await run(process.execPath, [main, '--version'], { env });
+  assert.equal(stdout.trim(), version, '--version');
+  await run(process.execPath, [main, 'check', '--config', configFile], { env });
+
+  const words = [main, 'run', '--config', path.basename(configFile)];
+  const connector = spawn(process.execPath, words, { cwd: directory, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const closed = once(connector, 'close');
+  try {
+    const url = await addressOf(connector);
+    connector.stdout.resume();
+    const served = await loadPage(url);
+    assert.deepEqual(served, readdirSync(PAGE).sort(), 'what the page loads, and what there is of it');
+    await get(`${url}/livez`);
+    // A command that the console offers, from another directory than the connector's.
+    const { program, configFile: named } = JSON.parse(await get(`${url}/api/state`));
+    await run(program[0], [...program.slice(1), 'check', '--config', named], { cwd: tmpdir(), env });
+    connector.kill('SIGTERM');
+    const [code] = await closed;
+    assert.equal(code, 0, 'SIGTERM ends it with 0');
+    process.stdout.write(
+      `the package of ${fileCount} files works by itself: --version, check, the console's ${served.length} files, /livez\n`,
+    );
+  } finally {
+    connector.kill('SIGKILL');
+    await closed;
+  }
+}
+
+const directory = mkdtempSync(path.join(tmpdir(), 'package-'));
+try {
+  await prove(directory);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
