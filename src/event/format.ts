@@ -6,8 +6,9 @@ export interface ContentEvent {
   /** As JSON.parse would give it: an object. Integers and decimals beyond a double may have lost digits here. */
   readonly document: object;
   /**
-   * The same, but a number that a double would change is kept as its source text (core/exact-json). undefined when the value
-   * is nested too deeply for that. Asked for only when what a mapping found has numbers.
+   * The same, but a number that a double would change is kept as its text (core/exact-json), and so is a decimal that a double would
+   * write with another scale, where the format has decimals: 10.00. undefined when the value is nested too deeply for that. Asked for
+   * only when what a mapping found has numbers.
    */
   exact(): object | undefined;
 }

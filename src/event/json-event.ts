@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
 import type { Poison, PoisonReason } from '../core/record.ts';
+import { settled } from './expression/exact-number.ts';
 import type { ContentEvent, EventFormat, ReadEvent } from './format.ts';
 
 /** Values that are JSON objects. */
@@ -51,9 +52,9 @@ class JsonText implements JsonValueRead {
   exact(): unknown {
     if (!mayLoseDigits(this.#text)) return this.plain;
     try {
-      return parseKeepingDigits(this.#text);
+      return settled(parseKeepingDigits(this.#text));
     } catch {
-      // The reviver recurses over the whole document, which may be as deep as it likes.
+      // Both recurse over the whole document, which may be as deep as it likes.
       return undefined;
     }
   }

@@ -1,4 +1,6 @@
 /** The content type of an event, which reviews and imports share. */
+import { isKeptNumber } from '../core/exact-json.ts';
+import { asDouble, digitsOf } from './expression/exact-number.ts';
 import { type EventInput, typeOfFound } from './expression/index.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
@@ -48,9 +50,11 @@ function finder(source: TypeSource): (input: EventInput) => string {
   }
   const map = new Map(Object.entries(source.map));
   return (input) => {
-    const value = part.find(input);
+    // 10.00 is 10 here.
+    const value = asDouble(part.find(input));
     const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    const type = (scalar ? map.get(String(value)) : undefined) ?? source.otherwise;
+    const text = scalar ? String(value) : isKeptNumber(value) ? digitsOf(value as object) : undefined;
+    const type = (text === undefined ? undefined : map.get(text)) ?? source.otherwise;
     if (type !== undefined) return type;
     if (value === undefined || value === null)
       throw part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${typeOfFound(value)}`);

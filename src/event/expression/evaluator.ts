@@ -6,7 +6,7 @@
 import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
 import { isKeptNumber } from '../../core/exact-json.ts';
 import { isSame } from './equality.ts';
-import { compareNumbers, digitsOf } from './exact-number.ts';
+import { asDouble, compareNumbers, digitsOf } from './exact-number.ts';
 import { ownFunctions } from './functions.ts';
 import type { EventInput } from './input.ts';
 import { EvaluationProblem } from './problem.ts';
@@ -47,8 +47,10 @@ class Evaluator extends Interpreter {
     );
     const call = runtime.callFunction.bind(runtime);
     runtime.callFunction = (name, args) => {
-      for (const argument of args) this.#handle(name, argument);
-      const result = name === 'type' && isKeptNumber(args[0]) ? 'number' : name === 'to_string' ? asText(args) : call(name, args);
+      const given = TAKE_EVERY_NUMBER.has(name) ? args : (args.map(calculable) as typeof args);
+      for (const argument of given) this.#handle(name, argument);
+      const result =
+        name === 'type' && isKeptNumber(given[0]) ? 'number' : name === 'to_string' ? asText(given) : call(name, given);
       this.#spend(sizeOf(result, CHARACTERS_A_STEP));
       return finite(result);
     };
@@ -119,7 +121,7 @@ class Evaluator extends Interpreter {
 
   /** A number to calculate with, as a node. */
   #operand(node: Node, value: Given): Node {
-    const operand = this.visit(node, value);
+    const operand = asDouble(this.visit(node, value));
     if (isKeptNumber(operand)) fail('a number has more digits than can be calculated with');
     return { type: 'Literal', value: operand as never };
   }
@@ -157,6 +159,11 @@ function compare(name: string, one: unknown, two: unknown): boolean | null {
   if (name === 'GT') return order > 0;
   if (name === 'GTE') return order >= 0;
   return name === 'LT' ? order < 0 : order <= 0;
+}
+
+/** An argument, or a list of them, for functions that calculate. */
+function calculable(argument: unknown): unknown {
+  return Array.isArray(argument) && argument.some(isKeptNumber) ? argument.map(asDouble) : asDouble(argument);
 }
 
 /** JSON has no other numbers: it would write null. */

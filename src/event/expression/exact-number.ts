@@ -1,4 +1,4 @@
-/** Numbers that a double cannot hold, as core/exact-json keeps them: their text, compared without rounding. */
+/** Numbers whose text is kept (core/exact-json): those that a double cannot hold, and decimals with a scale. Compared without rounding. */
 import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from '../../core/exact-json.ts';
 
 /** The text of a kept number. */
@@ -12,7 +12,7 @@ export function digitsOf(kept: object): string {
  */
 export function settled(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (isKeptNumber(value)) return holds(digitsOf(value)) ? Number(digitsOf(value)) : value;
+  if (isKeptNumber(value)) return asDouble(value);
   if (Array.isArray(value)) {
     let changed = false;
     const members = value.map((member: unknown) => {
@@ -29,6 +29,13 @@ export function settled(value: unknown): unknown {
     return [name, now];
   });
   return changed ? Object.fromEntries(members) : value;
+}
+
+/** What to calculate with: the double that a kept number is, where there is one. Anything else is what it is. */
+export function asDouble(value: unknown): unknown {
+  if (!isKeptNumber(value)) return value;
+  const digits = digitsOf(value as object);
+  return holds(digits) ? Number(digits) : value;
 }
 
 /** Whether a JSON text has numbers that a double cannot hold. */

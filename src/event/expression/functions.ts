@@ -15,7 +15,7 @@ import {
 } from '@jmespath-community/jmespath';
 import { isKeptNumber, isNumberText, parseKeepingDigits } from '../../core/exact-json.ts';
 import { isSame } from './equality.ts';
-import { settled } from './exact-number.ts';
+import { asDouble, settled } from './exact-number.ts';
 import { EvaluationProblem } from './problem.ts';
 
 /** Longest text that an expression makes, in UTF-16 units: some functions could make gigabytes of a megabyte. */
@@ -123,7 +123,7 @@ function inOrder(one: Sortable, two: Sortable): number {
 
 /** @throws EvaluationProblem unless all are numbers, or all texts */
 function keysOf(list: readonly unknown[], by: unknown, visit: VisitReference): readonly Sortable[] {
-  const keys = list.map((member) => visit(by, member));
+  const keys = list.map((member) => asDouble(visit(by, member)));
   const [first] = keys;
   if (keys.some((key) => (typeof key !== 'string' && typeof key !== 'number') || typeof key !== typeof first)) {
     throw new EvaluationProblem('what to order by must be a number for each entry, or a text for each');

@@ -1,7 +1,6 @@
 /** What an expression sees of a record. */
 import type { SourceRecord } from '../../core/record.ts';
 import type { ContentEvent } from '../format.ts';
-import { settled } from './exact-number.ts';
 import { EvaluationProblem } from './problem.ts';
 
 export class EventInput {
@@ -16,20 +15,10 @@ export class EventInput {
     this.topic = topic;
   }
 
-  /** The document; numbers that a double cannot hold, and only those, are kept as text. @throws EvaluationProblem */
+  /** The document with all digits of its numbers. @throws EvaluationProblem */
   whole(): object {
-    this.#whole ??= this.#settle();
-    return this.#whole;
-  }
-
-  #settle(): object {
-    const exact = this.event.exact();
-    if (exact === this.event.document) return exact;
-    try {
-      if (exact !== undefined) return settled(exact) as object;
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-    }
+    this.#whole ??= this.event.exact();
+    if (this.#whole !== undefined) return this.#whole;
     throw new EvaluationProblem('the value is nested too deeply to keep the digits of its numbers');
   }
 }

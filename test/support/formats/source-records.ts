@@ -41,14 +41,11 @@ export async function sourceFormatRecords(
   };
 }
 
-/** Decimals come back as the same numbers in their shortest form, so far. */
-const unscaled = (metadata: string) => metadata.replace('10.00', '10').replace('0.0000000001', '1e-10');
-
 function reviewed(records: readonly ConfluentRecord[], format: ConfluentRecord['format']): SourceFormatRecord[] {
   return records.flatMap(({ name, value, expected, ...record }) => {
     if (record.format !== format || expected === null) return [];
     const { content, text, colour, kind } = JSON.parse(expected) as Readonly<Record<string, string | undefined>>;
-    const becomes = { content: content ?? text ?? '', type: colour ?? kind ?? 'post', metadata: unscaled(expected) };
+    const becomes = { content: content ?? text ?? '', type: colour ?? kind ?? 'post', metadata: expected };
     return [{ name, value, becomes }];
   });
 }
@@ -81,7 +78,7 @@ async function protobufDecimal(registry: SchemaRegistry, signal: AbortSignal): P
   const id = await registry.register('priced', { type: 'PROTOBUF', text }, signal);
   // Message 0; content; price: 1000 in two bytes, precision 4, scale 2.
   const payload = Buffer.concat([Buffer.from('\0\x0a\x06priced'), Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2])]);
-  const becomes = { content: 'priced', type: 'post', metadata: unscaled('{"content":"priced","price":10.00}') };
+  const becomes = { content: 'priced', type: 'post', metadata: '{"content":"priced","price":10.00}' };
   return { name: 'a decimal with its scale', value: writeFrame(id, payload), becomes };
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileExpression, EvaluationProblem, expressionProblem } from '../../../src/event/expression/index.ts';
+import { keepNumber } from '../../../src/core/exact-json.ts';
+import { compileExpression, EvaluationProblem, EventInput, expressionProblem } from '../../../src/event/expression/index.ts';
+import { compileType } from '../../../src/event/type-mapping.ts';
 import { found, inputOf } from './event-input.ts';
 
 const DIGITS = '12345678901234567890';
@@ -98,6 +100,34 @@ test('numbers that a double cannot hold are selected, compared and written with 
 
 test('a number beside them is what it is elsewhere', () => {
   gives({ 'n == one': 'true', 'to_string(n)': '"1"', 'n + one': '2', 'sum([n, one])': '2' });
+});
+
+test('a decimal keeps its scale where it is selected and written, and is its number where it is compared and calculated with', () => {
+  const decimals = { price: keepNumber('10.00'), prices: [keepNumber('10.00'), keepNumber('2.50')], huge: keepNumber('1e400') };
+  const event = { document: { price: 10, prices: [10, 2.5], huge: Number.POSITIVE_INFINITY }, exact: () => decimals };
+  const input = new EventInput(event, inputOf('{}').record, 'events');
+  const expected = {
+    price: '10.00',
+    '@': '{"price":10.00,"prices":[10.00,2.50],"huge":1e400}',
+    '{x: price}': '{"x":10.00}',
+    'not_null(none, price)': '10.00',
+    'to_string(price)': '"10.00"',
+    'price == `10`': 'true',
+    'price > `9.5` && price <= prices[0]': 'true',
+    'prices[?@ == `2.5`]': '[2.50]',
+    'contains(prices, `10`)': 'true',
+    'price + `1`': '11',
+    '-price': '-10',
+    'sum(prices)': '12.5',
+    'sort(prices)': '[2.5,10]',
+    'max(prices)': '10',
+    'floor(prices[1])': '2',
+    'sort_by(prices, &@)': '[2.50,10.00]',
+  };
+  for (const [expression, result] of Object.entries(expected)) assert.equal(found(expression, input), result, expression);
+  assert.throws(() => found('sum([price, huge])', input), /sum\(\) was given a number with more digits/);
+  const type = (map: Record<string, string>) => compileType({ field: 'price', map }, undefined).find(input, false);
+  assert.equal(type({ 10: 'ten' }), 'ten');
 });
 
 test('calculating with them is refused, and so is a result that is no number of JSON', () => {
