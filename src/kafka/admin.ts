@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { ClusterAdmin, CommittedOffset, PartitionRange, TopicDescription, TopicSpec } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import { ClusterConnection } from './cluster-connection.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain, protocolErrorOf } from './explain.ts';
 import { ConfigResourceTypes } from './kafkajs-fixes.ts';
+import { LATEST, listOffsets, READ_UNCOMMITTED } from './list-offsets.ts';
 import type { Asked } from './missing-right.ts';
 import { toOffset } from './offsets.ts';
 
@@ -30,12 +32,15 @@ export class KafkaAdmin implements ClusterAdmin {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
   #connection: Connection | undefined;
+  /** For what kafkajs's admin client does not offer. */
+  readonly #cluster: ClusterConnection;
   #closed = false;
   readonly #counts = new Map<string, { readonly count: Promise<number>; readonly untilMs: number }>();
 
   constructor(connect: ConnectOptions, logger: Logger) {
     this.#connect = connect;
     this.#logger = logger;
+    this.#cluster = new ClusterConnection(connect, logger);
   }
 
   async brokerCount(): Promise<number> {
@@ -101,6 +106,24 @@ export class KafkaAdmin implements ClusterAdmin {
     return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
   }
 
+  async ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    const question = { topic, partitions, timestamp: LATEST, isolationLevel: READ_UNCOMMITTED };
+    for (let again = true; ; again = false) {
+      try {
+        if (this.#closed) throw new Error('the connection is closed');
+        const known = await listOffsets(await this.#cluster.cluster(), question);
+        return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
+      } catch (error) {
+        // A leader may have moved. What fails twice begins afresh: a topic that is gone would fail all that come after it.
+        if (again && !this.#closed) await this.#cluster.refresh();
+        else {
+          await this.#cluster.close();
+          throw this.#explained(`ask for the end of topic ${topic}`, error, this.#using(topic));
+        }
+      }
+    }
+  }
+
   async committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
     const asked = { ...this.#using(topic), group, groupOperation: this.#connect.groupUse };
     const all = await this.#ask(`read the offsets of group ${group}`, asked, (admin) =>
@@ -141,7 +164,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#disconnect(this.#connection);
+    await Promise.all([this.#disconnect(this.#connection), this.#cluster.close()]);
   }
 
   #using(topic: string): Asked {
@@ -157,13 +180,16 @@ export class KafkaAdmin implements ClusterAdmin {
     } catch (error) {
       // A kafkajs client asks about every topic it ever heard of, and fails for all when one of them is gone: begin afresh.
       if (this.#connection === connection) this.#connection = undefined;
-      throw new Error(`cannot ${what}: ${explain(error, { ...asked, principal: this.#connect.security?.principal })}`, {
-        cause: error,
-      });
+      throw this.#explained(what, error, asked);
     } finally {
       // Not before the other questions on it are answered: cut off, they would fail with this one.
       if (--connection.asked === 0 && this.#connection !== connection) void this.#disconnect(connection);
     }
+  }
+
+  #explained(what: string, error: unknown, asked: Asked): Error {
+    const why = explain(error, { ...asked, principal: this.#connect.security?.principal });
+    return new Error(`cannot ${what}: ${why}`, { cause: error });
   }
 
   #connected(): Connection {

@@ -7,29 +7,13 @@ import type { KafkaAdmin } from './admin.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
-import { toOffset } from './offsets.ts';
+import { EARLIEST, LATEST, listOffsets, READ_COMMITTED, READ_UNCOMMITTED } from './list-offsets.ts';
 import { KafkaSourceReader } from './source-reader.ts';
 
 const MAX_FAILURES = 5;
 const RETRY_MS = 100;
-const READ_UNCOMMITTED = 0;
-const READ_COMMITTED = 1;
-/** Timestamps with a meaning of their own in the protocol. */
-const LATEST = -1;
-const EARLIEST = -2;
 /** Several partitions are read at a time, and what was fetched is garbage soon: larger fetches only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
-
-/** What kafkajs's types leave out. */
-interface OffsetsBroker {
-  listOffsets(request: {
-    readonly isolationLevel: number;
-    readonly topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number; readonly timestamp: number }[];
-    }[];
-  }): Promise<{ readonly responses: readonly { readonly partitions: readonly { partition: number; offset: string }[] }[] }>;
-}
 
 export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
@@ -100,10 +84,6 @@ export class KafkaTopicScan implements TopicScan {
     return Array.from({ length: await this.#admin.partitionCount(topic) }, (_, partition) => partition);
   }
 
-  /**
-   * Asks the leaders. kafkajs's admin client always asks as a read_committed consumer: the high watermark is not to be had
-   * from it. A partition without an answer (no record is that young) is left out.
-   */
   async #listOffsets(
     topic: string,
     partitions: readonly number[],
@@ -112,18 +92,8 @@ export class KafkaTopicScan implements TopicScan {
   ): Promise<Map<number, number>> {
     for (let failures = 0; ; failures++) {
       try {
-        const cluster = await this.#connection.cluster();
-        await cluster.addMultipleTargetTopics([topic]);
-        await cluster.refreshMetadataIfNecessary();
-        const offsets = new Map<number, number>();
-        for (const [nodeId, led] of Object.entries(cluster.findLeaderForPartitions(topic, [...partitions]))) {
-          const broker = (await cluster.findBroker({ nodeId })) as unknown as OffsetsBroker;
-          const topics = [{ topic, partitions: led.map((partition) => ({ partition, timestamp })) }];
-          const { responses } = await broker.listOffsets({ isolationLevel, topics });
-          for (const { partition, offset } of responses.flatMap((one) => one.partitions))
-            if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
-        }
-        return offsets;
+        const question = { topic, partitions, timestamp, isolationLevel };
+        return await listOffsets(await this.#connection.cluster(), question);
       } catch (error) {
         if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) {
           const why = explain(error, { operation: 'READ', topic, principal: this.#connect.security?.principal });

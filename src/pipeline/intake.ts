@@ -6,6 +6,7 @@ import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import type { FetchedBatch } from '../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
 import type { Held } from './in-hand.ts';
+import { type EndsWanted, LogEnds } from './log-ends.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { rangesBehind } from './source-log.ts';
@@ -20,7 +21,7 @@ interface Poison {
   readonly held: Held | undefined;
 }
 
-export class Intake {
+export class Intake implements EndsWanted {
   readonly #shard: ShardRuntime;
   readonly #buffers: ItemBuffers;
   readonly #submit: (sealed: SealedItems, held: Held) => void;
@@ -36,7 +37,7 @@ export class Intake {
   readonly #checking = new Set<number>();
   /** Partitions whose log begins behind what was fetched: they go on there once what is in the inbox is taken. */
   readonly #overtaken = new Set<number>();
-  readonly #endOffsets = new Map<number, number>();
+  readonly #ends = new LogEnds();
   #spanWaits = new Map<number, () => void>();
   #cancelTimer: (() => void) | undefined;
   readonly #unregister: () => void;
@@ -87,7 +88,7 @@ export class Intake {
   fetched(batch: FetchedBatch): void {
     const expected = this.#expected.get(batch.partition);
     if (expected === undefined) return;
-    this.#endOffsets.set(batch.partition, batch.endOffset);
+    this.#ends.fetched(batch.partition, batch.endOffset, this.#shard.context.clock.now());
     if (batch.records.length === 0 && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
       this.#checkRange(batch.partition);
       return;
@@ -107,13 +108,26 @@ export class Intake {
   /** Records between what was read and the end of the log, over the shard's partitions. */
   get lag(): number {
     let lag = 0;
-    for (const [partition, end] of this.#endOffsets) lag += Math.max(0, end - this.#shard.state.partition(partition).position);
+    for (const { partition, position } of this.#shard.state.partitions.values())
+      lag += Math.max(0, (this.#ends.of(partition) ?? position) - position);
     return lag;
   }
 
-  /** End of the log when the partition was last fetched. */
+  /** End of the log, as far as it is known. */
   endOf(partition: number): number | undefined {
-    return this.#endOffsets.get(partition);
+    return this.#ends.of(partition);
+  }
+
+  endsNotHeardSince(atMs: number): number[] {
+    return [...this.#expected.keys()].filter((partition) => !this.#ends.isHeardSince(partition, atMs));
+  }
+
+  endsAnswered(ends: ReadonlyMap<number, number>): void {
+    const nowMs = this.#shard.context.clock.now();
+    for (const partition of this.#expected.keys()) {
+      const end = ends.get(partition);
+      if (end !== undefined) this.#ends.answered(partition, end, nowMs);
+    }
   }
 
   get oldestEventMs(): number {

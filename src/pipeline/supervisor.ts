@@ -13,6 +13,7 @@ import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
 import { RefusedError } from './errors.ts';
 import { Ledger } from './ledger.ts';
+import { EndsInquiry } from './log-ends.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
 import { ShardWorker, type WorkerReport } from './shard-worker.ts';
@@ -53,6 +54,7 @@ export class Supervisor {
   /** Why this is not a member of the group, if it is not. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
+  readonly #ends: EndsInquiry;
 
   /** @param onRefused is told when the pipeline must not go on; the process should end and say why. */
   constructor(ports: PipelinePorts, options: PipelineOptions, budget: MemoryBudget, onRefused: (error: Error) => void) {
@@ -61,6 +63,9 @@ export class Supervisor {
     this.#budget = budget;
     this.#logger = ports.logger;
     this.#onRefused = onRefused;
+    this.#ends = new EndsInquiry(ports, options.source.topic, () =>
+      [...this.#slots.values()].flatMap(({ worker }) => worker?.owned?.intake ?? []),
+    );
   }
 
   /** Resolves when the group was joined. @throws RefusedError, or why Kafka cannot be reached. */
@@ -94,6 +99,7 @@ export class Supervisor {
       left: (reason) => this.#left(reason),
     });
     this.#report();
+    this.#ends.start();
   }
 
   /**
@@ -103,6 +109,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the connector stops'));
     this.#cancelReport?.();
+    this.#ends.stop();
     this.#assigned = new Map();
     // A transaction or an upload that hangs must not keep this member in the group: the others would wait for its shards.
     await this.#within(

@@ -106,7 +106,7 @@ export const METRICS = {
   },
   consumer_lag: {
     kind: 'gauge',
-    help: 'Source records between the position of intake and the end of the log, over the owned shards; work in flight is not lag.',
+    help: 'Source records between the position of intake and the end of the log, over the owned shards; those of open transactions count, work in flight does not. Some 10 seconds old where intake is paused.',
     labels: ['pipeline'],
   },
   oldest_unsettled_timestamp_seconds: {

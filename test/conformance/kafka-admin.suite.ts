@@ -47,15 +47,20 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
           [1, { start: 2, end: 5 }],
         ],
       );
+      assert.deepEqual([...(await world.settle(world.admin.ends(world.topics.source, [1, 0])))].sort(), [
+        [0, 0],
+        [1, 5],
+      ]);
     });
 
-    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable', async () => {
+    it('ends a range where an open transaction begins, so that nobody waits for what may never be readable, and tells the end behind it', async () => {
       const open = (key: string) =>
         world
           .producers()
           .open(0)
           .commit({ journal: [{ key, value: '1' }] });
       const ranges = async () => [...(await world.settle(world.admin.ranges(world.topics.journal, [0]))).values()];
+      const end = async () => (await world.settle(world.admin.ends(world.topics.journal, [0]))).get(0);
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const failed = world
         .producers()
@@ -63,20 +68,25 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
         .commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: world.topics.output, records: [huge] }] });
       await assert.rejects(world.settle(failed));
       assert.deepEqual(await ranges(), [{ start: 0, end: 0 }]);
+      assert.equal(await end(), 1);
       // The next owner's fence aborts what was left open.
       await world.settle(open('b'));
       // The markers of both transactions are written soon after they are acknowledged.
       let [range] = await ranges();
       while ((range?.end ?? 0) < 4) [range] = await ranges();
       assert.deepEqual(range, { start: 0, end: 4 });
+      assert.equal(await end(), 4);
     });
 
     it('rejects for a partition that does not exist, naming it', async () => {
       await assert.rejects(world.settle(world.admin.ranges(world.topics.source, [7])), /7/);
+      await assert.rejects(world.settle(world.admin.ends(world.topics.source, [7])), /7/);
     });
 
     it('rejects for a topic that does not exist, naming it', async () => {
       await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
+      await assert.rejects(world.settle(world.admin.ends('no-such-topic', [0])), /no-such-topic/);
+      assert.deepEqual([...(await world.settle(world.admin.ends(world.topics.source, [2])))], [[2, 0]]);
     });
 
     it('tells ranges while other topics are asked about for the first time', async () => {

@@ -45,6 +45,10 @@ export class MemoryClusterAdmin implements ClusterAdmin {
     });
   }
 
+  ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    return this.#ask('ends', topic, () => new Map(partitions.map((p) => [p, this.#kafka.cluster.log(topic, p).end])));
+  }
+
   committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
     return this.#ask('committed', topic, () => {
       const { cluster, hooks } = this.#kafka;

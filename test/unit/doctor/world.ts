@@ -180,6 +180,7 @@ export class FakeWorld {
       },
       createTopic: never,
       ranges: async () => new Map([[0, this.range]]),
+      ends: never,
       committed: async () => this.committed,
       close: async () => {},
     };
