@@ -1,10 +1,27 @@
 /** JSON Schema validators for the drafts that people register. The library's own knows draft-07 alone, and stops at keywords that it does not. */
-import { Ajv, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
+import { Ajv, type FuncKeywordDefinition, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { isMultipleOf } from './multiple-of.ts';
 
 /** Formats are annotations by the newer drafts; of several wrong places one is enough for a dead letter. */
-const OPTIONS: Options = { strict: false, validateFormats: false, allErrors: false, logger: false, addUsedSchema: false };
+const OPTIONS: Options = {
+  strict: false,
+  validateFormats: false,
+  allErrors: false,
+  logger: false,
+  addUsedSchema: false,
+  code: { regExp: Object.assign(patternOf, { code: 'new RegExp' }) },
+};
+
+/** With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. @throws SyntaxError */
+function patternOf(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return new RegExp(pattern);
+  }
+}
 
 /** What the library wants of an instance of Ajv: schemas that are referred to, then the one that refers to them. */
 export interface SchemaCompiler {
@@ -20,7 +37,7 @@ export function schemaCompiler(): SchemaCompiler {
     compile: (schema) => {
       const others = referred;
       referred = [];
-      const ajv = ajvFor(schema);
+      const ajv = ajvFor(schema).removeKeyword('multipleOf').addKeyword(MULTIPLE_OF);
       for (const { schema: other, id } of others) ajv.addSchema(other, id);
       const validate = ajv.compile(schema as SchemaObject);
       // A keyword of Ajv's own: its answer would be a promise, which is true, and whose rejection nobody catches.
@@ -29,6 +46,17 @@ export function schemaCompiler(): SchemaCompiler {
     },
   };
 }
+
+const MULTIPLE_OF: FuncKeywordDefinition = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  errors: false,
+  compile(factor: number) {
+    if (!(factor > 0)) throw new Error('it has a multipleOf that is not above 0');
+    return (value: number) => isMultipleOf(value, factor);
+  },
+};
 
 /** @throws Error for a draft that is not supported */
 function ajvFor(schema: unknown): Ajv {

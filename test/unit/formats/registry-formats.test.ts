@@ -141,6 +141,39 @@ test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is fo
   await registry.close();
 });
 
+test('values that fit are let through: decimals that are multiples, and patterns that escape more than they must', async () => {
+  const cents = (more = {}) => json({ type: 'object', properties: { n: { multipleOf: 0.01 } }, ...more });
+  const pattern = (text: string) => json({ type: 'object', properties: { s: { pattern: text } } });
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': cents(),
+    '/schemas/ids/2': cents({ $schema: 'https://json-schema.org/draft/2020-12/schema' }),
+    '/schemas/ids/3': pattern('^[\\w\\-\\_]+\\@[a-z]$'),
+    '/schemas/ids/4': json({ type: 'object', patternProperties: { '^\\_': { type: 'string' } } }),
+    '/schemas/ids/5': pattern('^\\p{L}.$'),
+    '/schemas/ids/6': pattern('('),
+    '/schemas/ids/7': json({ $schema: 'http://json-schema.org/draft-06/schema#', properties: { n: { multipleOf: 0 } } }),
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const strict = jsonSchemaFormat(registry, { validate: true });
+  for (const id of [1, 2]) {
+    for (const n of [19.99, 0.07, -1.1, 1e22, 4.35, 0]) assert.deepEqual(await read(strict, id, JSON.stringify({ n })), { n });
+    for (const n of [19.999, 1e-3, 0.010000000000000002])
+      assert.match(
+        String(await read(strict, id, JSON.stringify({ n }))),
+        /does not fit schema \d \(#\/properties\/n\/multipleOf\)$/,
+      );
+  }
+  assert.deepEqual(await read(strict, 3, '{"s":"a-b_c@d"}'), { s: 'a-b_c@d' });
+  assert.match(String(await read(strict, 3, '{"s":"a.b@d"}')), /#\/properties\/s\/pattern/);
+  assert.deepEqual(await read(strict, 4, '{"_a":"x"}'), { _a: 'x' });
+  assert.match(String(await read(strict, 4, '{"_a":1}')), /patternProperties/);
+  // With Unicode where it can be.
+  assert.deepEqual(await read(strict, 5, '{"s":"ß😀"}'), { s: 'ß😀' });
+  assert.match(String(await read(strict, 6, '{}')), /^undecodable: schema 6 cannot be used: /);
+  assert.match(String(await read(strict, 7, '{}')), /^undecodable: schema 7 cannot be used: .*multipleOf/);
+  await registry.close();
+});
+
 test('a schema that is there and cannot be understood makes dead letters; nobody waits for it', async () => {
   const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(' ');
   let arrays: unknown = 'int';
