@@ -1,11 +1,15 @@
 /** Alerts, their pages, the dashboard and the metrics name each other: nobody finds a dead link first at night. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
+import { execute } from '../../../dev/helm/execute.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
 import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
 
@@ -13,6 +17,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 /** Labels that Prometheus puts to every series, and that of buckets. */
 const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
+/** What of a page is to be pasted. */
+const codeOf = (text: string) => [...text.matchAll(/^```\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
@@ -46,6 +52,51 @@ test('the list of pages has each alert with its severity', () => {
     rows,
     ALERTS.map(({ name, severity }) => [name, severity]),
   );
+});
+
+test('the rules link to pages that are there', () => {
+  const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(([, link = '']) => link);
+  assert.equal(links.length, ALERTS.length);
+  assert.deepEqual(
+    links.filter((link) => !PAGES.some((page) => link === `docs/runbook/${page}`)),
+    [],
+  );
+});
+
+test('every name that a command uses is set with the commands, or on its page', () => {
+  const namesSet = (text: string) => [...text.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  const ours = namesSet(codeOf(read('docs/runbook/README.md')));
+  const unknown = PAGES.flatMap((page) => {
+    const text = read(`docs/runbook/${page}`);
+    const known = new Set([...ours, ...namesSet(codeOf(text))]);
+    return [...text.matchAll(/\$\{?([A-Za-z_]+)/g)]
+      .filter(([, name]) => !known.has(name))
+      .map(([, name]) => `${page}: $${name} is set nowhere`);
+  });
+  assert.deepEqual(unknown, []);
+});
+
+test('every command of the pages is shell, and asks all replicas or the one that is named', async () => {
+  for (const page of PAGES) {
+    const code = codeOf(read(`docs/runbook/${page}`));
+    // What a Deployment is asked for comes from one of its pods, whichever.
+    assert.doesNotMatch(code, /deployment\/|curl/, page);
+    for (const [, word = ''] of code.matchAll(/^([^\s=]+)(?![^\s]*=)/gm))
+      assert.match(word, /^(crc|logs|ask|prom|kubectl|openssl|kafka-[a-z-]+\.sh)$/, page);
+  }
+  const all = [...PAGES, 'README.md'].map((page) => codeOf(read(`docs/runbook/${page}`))).join('\n');
+  await execute('bash', ['-n', '-c', all]);
+});
+
+test('ask has the answer of every replica, or of the pod that is named', async (t) => {
+  const server = createServer(({ url }, response) => response.writeHead(503).end(`not ready: ${url}`)).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const kubectl = 'kubectl() { case $1 in get) echo pod/a; echo pod/b;; exec) shift 3; "$@";; esac; }';
+  const script = [kubectl, codeOf(read('docs/runbook/README.md')), `PORT=${port}`, 'ask /readyz', 'ask /livez c'].join('\n');
+  const { stdout } = await execute('bash', ['-c', script]);
+  assert.equal(stdout, 'pod/a\nnot ready: /readyz\npod/b\nnot ready: /readyz\npod/c\nnot ready: /livez\n');
 });
 
 test('the commands of the pages are there', () => {
