@@ -3,8 +3,9 @@
  * base image stand the Debian packages that such a base consists of.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { BuildContext } from './context.ts';
 import { type Dockerfile, execForm, readDockerfile, type Stage } from './dockerfile.ts';
 
 /** What gcr.io/distroless/cc consists of, as far as Node needs it. */
@@ -32,7 +33,7 @@ export function makeImage(repository: string, node: string, directory: string, r
   const buildRoot = path.join(directory, 'build');
   const env = { ...process.env, PATH: `${path.dirname(node)}:${process.env.PATH}` };
   for (const { name, value } of build.instructions) {
-    if (name === 'COPY') copy(value, repository, buildRoot, buildRoot);
+    if (name === 'COPY') copy(value, repository, buildRoot, contextOf(repository));
     if (name === 'RUN') {
       report(`RUN ${value}`);
       execFileSync('sh', ['-ec', value], { cwd: buildRoot, env, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -70,12 +71,9 @@ function finalStage(
       cpSync(runtime, root, { recursive: true });
     } else if (name === 'COPY') {
       const fromBuild = value.startsWith('--from=build ');
-      copy(
-        value.replace(/^--from=\S+ /, '').replaceAll('/build/', ''),
-        fromBuild ? buildRoot : repository,
-        root,
-        path.join(root, workdir),
-      );
+      const words = value.replace(/^--from=\S+ /, '').replaceAll('/build/', '');
+      if (fromBuild) copy(words, buildRoot, path.join(root, workdir));
+      else copy(words, repository, path.join(root, workdir), contextOf(repository));
     } else said.set(name, value);
   }
   const [uid = 0, gid = 0] = (said.get('USER') ?? '0:0').split(':').map(Number);
@@ -89,15 +87,27 @@ function finalStage(
   };
 }
 
-/** `COPY a b/ ./`: what ends with / or names several is a directory. */
-function copy(value: string, from: string, _root: string, workdir: string): void {
+/**
+ * `COPY a b/ ./`: what ends with / or names several is a directory.
+ * @param context what may be taken; undefined: everything
+ */
+function copy(value: string, from: string, workdir: string, context?: BuildContext): void {
   const words = value.split(/\s+/);
   const target = words.pop() as string;
   for (const word of words) {
+    if (context?.mayHave(word) === false) throw new Error(`COPY ${word}: .dockerignore leaves it out`);
     const into = path.join(workdir, target);
     const to = target.endsWith('/') || words.length > 1 ? path.join(into, path.basename(word)) : into;
-    cpSync(path.join(from, word), to, { recursive: true });
+    const filter = (file: string) => {
+      const name = path.relative(from, file).split(path.sep).join('/');
+      return context === undefined || (statSync(file).isDirectory() ? context.mayHave(name) : context.has(name));
+    };
+    cpSync(path.join(from, word), to, { recursive: true, filter });
   }
+}
+
+function contextOf(repository: string): BuildContext {
+  return new BuildContext(readFileSync(path.join(repository, '.dockerignore'), 'utf8'));
 }
 
 function unpackBase(root: string, packages: string): void {

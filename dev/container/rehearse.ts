@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ConsoleState } from '../../src/console/state.ts';
 import { freePorts } from '../kafka/ports.ts';
 import { startKafka } from '../kafka/start.ts';
 import { type Image, makeImage } from './image.ts';
@@ -17,6 +18,8 @@ import { type Image, makeImage } from './image.ts';
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const CONFIG = '/etc/content-review-connector/config.yaml';
 const READY_MS = 60_000;
+
+type Called = Pick<ConsoleState, 'program' | 'configFile'>;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const directory = mkdtempSync(path.join(tmpdir(), 'rehearsal-'));
@@ -138,6 +141,16 @@ http: { host: 0.0.0.0, port: ${port} }
     const startedMs = Date.now();
     await until('ready', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
     say(`     ready after ${Date.now() - startedMs} ms`);
+    const page = await fetch(`http://127.0.0.1:${port}/`);
+    const script = await fetch(`http://127.0.0.1:${port}/console/main.js`);
+    const title = (await page.text()).includes('<title>Content Review Connector</title>');
+    expect(`the console is at / (${page.status}, ${script.status})`, page.ok && title && script.ok);
+    const { program, configFile } = (await (await fetch(`http://127.0.0.1:${port}/api/state`)).json()) as Called;
+    const offered = await outcome(contained(image, [...program, 'check', '--config', configFile]));
+    expect(
+      `a command that the console offers ends with 0 (${[...program, 'check', '--config', configFile].join(' ')})`,
+      offered.code === 0,
+    );
     const alive = await outcome(contained(image, healthcheck, { HTTP_PORT: String(port) }));
     expect(`the health check of the connector ends with 0 (${alive.code})`, alive.code === 0);
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, it, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { BuildContext } from '../../../dev/container/context.ts';
 import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
 import { parseConfig } from '../../../src/config/load.ts';
@@ -37,16 +38,20 @@ describe('the image', () => {
   });
 
   it('gets from the checkout only what .dockerignore lets through', () => {
-    const allowed = new Set([...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, name]) => name));
+    const context = new BuildContext(read('.dockerignore'));
     const copied = stages
       .flatMap(({ instructions }) => instructions)
       .filter(({ name, value }) => name === 'COPY' && !value.startsWith('--from='))
       .flatMap(({ value }) => value.split(/\s+/).slice(0, -1));
     assert.ok(copied.length > 0);
     assert.deepEqual(
-      copied.filter((name) => !allowed.has(name) || !existsSync(path.join(ROOT, name))),
+      copied.filter((name) => !context.has(name) || !existsSync(path.join(ROOT, name))),
       [],
     );
+    for (const name of ['src/console/page/index.html', 'contracts/decision.schema.json'])
+      assert.equal(context.has(name), true, name);
+    for (const name of ['.git/config', 'node_modules/pino/pino.js', 'test/run.ts', 'contracts/published', 'contracts/examples/x'])
+      assert.equal(context.has(name), false, name);
   });
 
   it('has a version that is that of the package', () => {
@@ -59,6 +64,21 @@ describe('the image', () => {
 
 test('a command in shell form is refused', () => {
   assert.throws(() => execForm('node dist/cli/main.js'), /not a JSON list/);
+});
+
+test('of the rules of .dockerignore the last one that fits holds, for what is in a folder too', () => {
+  const context = new BuildContext('# all\n*\n!src\nsrc/**/*.test.ts\n!/docs/a.md\nsrc/x?\n');
+  const had = ['src/a.ts', 'src/b/c.ts', 'src/xyz', 'docs/a.md'];
+  const not = ['README.md', '.env', 'src/a.test.ts', 'src/b/c.test.ts', 'src/x1', 'src/x1/y.ts', 'docs/b.md', 'docs'];
+  assert.deepEqual(
+    [...had, ...not].filter((name) => context.has(name)),
+    had,
+  );
+  assert.deepEqual(
+    ['docs', 'src', 'test'].filter((name) => context.mayHave(name)),
+    ['docs', 'src'],
+  );
+  assert.equal(new BuildContext('').has('anything'), true);
 });
 
 describe('docker-compose.yaml', () => {
