@@ -15,12 +15,12 @@ import { systemClock, systemRandom } from './system.ts';
 
 const CONDITION = 'schemas';
 
-/** @throws Error when a certificate can no longer be read */
 export function allFormats(
-  { schemaRegistry: settings, pipelines }: Pick<Config, 'schemaRegistry' | 'pipelines'>,
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
   { metrics, health, logger }: FormatParts,
 ): Formats {
-  const registry = schemaRegistry(settings, registryObserver(metrics, health));
+  const { schemaRegistry: settings, pipelines } = config;
+  const registry = schemaRegistry(config, registryObserver(metrics, health));
   const outputs = new OutputFormats();
   const of = (name: EventFormatName) => eventFormat(name, registry, settings);
   return {

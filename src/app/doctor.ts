@@ -58,7 +58,7 @@ export async function runDoctor(config: Config, options: DoctorOptions): Promise
   const kafka = connectKafka(connect, logger);
   const [probe, scan] = [kafka.probe(), kafka.scan()];
   const service = doctorService(config);
-  const registry = schemaRegistry(config.schemaRegistry);
+  const registry = schemaRegistry(config);
   const parts: DoctorParts = {
     clock: systemClock,
     kafka: {

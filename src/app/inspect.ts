@@ -49,7 +49,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
   const { brokers } = config.kafka;
   const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
   const scan = kafka.scan();
-  const registry = schemaRegistry(config.schemaRegistry);
+  const registry = schemaRegistry(config);
   const { signal } = new AbortController();
   try {
     await kafka.admin.brokerCount().catch((error: unknown) => {

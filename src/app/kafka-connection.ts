@@ -3,10 +3,11 @@ import type { Config } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import { memoryTopicOf } from '../inspect/replay-memory.ts';
 import { type ConnectOptions, type SaslOptions, Security, type TlsOptions } from '../kafka/index.ts';
+import { outboundHttp } from './outbound-http.ts';
 
 /** @param use the tools only read, and say so when a right is missing. */
 export function kafkaConnection(
-  config: Pick<Config, 'kafka' | 'pipelines'>,
+  config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
   use: 'connector' | 'tools',
   { logger, metrics }: { readonly logger: Logger; readonly metrics?: Metrics },
 ): ConnectOptions {
@@ -38,11 +39,12 @@ function tlsOptions({ kafka: { tls } }: Pick<Config, 'kafka'>): TlsOptions | und
   };
 }
 
-function saslOptions({ kafka: { sasl } }: Pick<Config, 'kafka'>): SaslOptions | undefined {
-  const { mechanism, username, password, oauth } = sasl;
+/** Who the connector comes as. */
+export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
+  const { mechanism, username, password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
   if (mechanism !== 'oauthbearer') return { mechanism, username, password: async () => (await password?.current()) ?? '' };
-  const { clientSecret } = oauth;
+  const { clientSecret, ca, timeoutMs } = oauth;
   return {
     mechanism,
     extensions: oauth.extensions,
@@ -53,8 +55,8 @@ function saslOptions({ kafka: { sasl } }: Pick<Config, 'kafka'>): SaslOptions | 
       scope: oauth.scope || undefined,
       audience: oauth.audience || undefined,
       parameters: oauth.parameters,
-      ca: oauth.ca,
-      timeoutMs: oauth.timeoutMs,
+      open: () => outboundHttp(config, { ca, timeoutMs, connections: 1 }),
+      timeoutMs,
     },
   };
 }

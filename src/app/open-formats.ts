@@ -6,8 +6,11 @@ import type { Config } from '../config/schema.ts';
 import { PLAIN_FORMATS } from '../formats/index.ts';
 import type { FormatParts, Formats } from './formats.ts';
 
-/** @throws Error when a certificate can no longer be read, or the installation lacks the contracts */
-export async function openFormats(config: Pick<Config, 'schemaRegistry' | 'pipelines'>, parts: FormatParts): Promise<Formats> {
+/** @throws Error when the installation lacks the contracts */
+export async function openFormats(
+  config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
+  parts: FormatParts,
+): Promise<Formats> {
   const plain = config.pipelines.every(({ source, output }) => source.format in PLAIN_FORMATS && output.format === 'json');
   if (plain) return PLAIN;
   const { allFormats } = await import('./all-formats.ts');

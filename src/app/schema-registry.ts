@@ -1,13 +1,14 @@
 /** The way to the schema registry, from the configuration. */
-import { readFileSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import type { HealthReporter, Metrics } from '../core/ports/telemetry.ts';
 import { ConfluentRegistry, type RegistryCredentials, type RegistryObserver } from '../registry/index.ts';
+import { outboundHttp } from './outbound-http.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 type Settings = Config['schemaRegistry'];
 
 const CONDITION = 'schema registry';
+const CONNECTIONS = 8;
 
 /** While somebody waits for the registry the connector is not ready. */
 export function registryObserver(metrics: Metrics, health: HealthReporter): RegistryObserver {
@@ -21,14 +22,19 @@ export function registryObserver(metrics: Metrics, health: HealthReporter): Regi
   };
 }
 
-/** undefined when none is configured. @throws Error when a certificate can no longer be read */
-export function schemaRegistry(settings: Settings, observer?: RegistryObserver): ConfluentRegistry | undefined {
+/** undefined when none is configured. */
+export function schemaRegistry(
+  config: Pick<Config, 'schemaRegistry' | 'service'>,
+  observer?: RegistryObserver,
+): ConfluentRegistry | undefined {
+  const { schemaRegistry: settings } = config;
+  const { ca, timeoutMs } = settings;
   if (settings.urls.length === 0) return undefined;
   return new ConfluentRegistry({
     urls: settings.urls,
     credentials: credentialsOf(settings),
-    ...(settings.ca.length === 0 ? {} : { ca: settings.ca.map((path) => readFileSync(path, 'utf8')).join('\n') }),
-    timeoutMs: settings.timeoutMs,
+    open: () => outboundHttp(config, { ca, timeoutMs, connections: CONNECTIONS }),
+    timeoutMs,
     clock: systemClock,
     random: systemRandom,
     ...(observer === undefined ? {} : { observer }),

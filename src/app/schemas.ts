@@ -46,10 +46,10 @@ export async function schemaReports(
   config: Config,
   options: { readonly pipeline: string | undefined; readonly register: boolean },
   signal: AbortSignal,
-  connect: (settings: Config['schemaRegistry']) => (SchemaRegistry & { close(): Promise<void> }) | undefined = schemaRegistry,
+  connect: (config: Config) => (SchemaRegistry & { close(): Promise<void> }) | undefined = schemaRegistry,
 ): Promise<SchemaReport[]> {
   const outputs = registeredOutputs(config, options.pipeline);
-  const registry = connect(config.schemaRegistry);
+  const registry = connect(config);
   if (registry === undefined) return [];
   try {
     const reports: SchemaReport[] = [];

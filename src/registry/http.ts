@@ -1,6 +1,6 @@
 /** One exchange with a registry: its addresses in turn, a time limit, credentials, and answers told apart by what they mean. */
-import { Agent } from 'undici';
 import { abortable } from '../core/abortable.ts';
+import { type HttpExchange, isProxyFailure } from '../core/ports/http.ts';
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
 import { type RegistryOperation, type RegistrySettings, SILENT_REGISTRY_OBSERVER } from './settings.ts';
 
@@ -22,19 +22,13 @@ const CHANGES: ReadonlySet<RegistryOperation> = new Set(['register', 'set_config
 
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
-  readonly #agent: Agent;
+  #http: HttpExchange | undefined;
+  #closed = false;
   /** Index of the address that answered last. */
   #first = 0;
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
-    const tls = settings.ca === undefined ? {} : { ca: settings.ca };
-    this.#agent = new Agent({
-      connect: { timeout: settings.timeoutMs, ...tls },
-      connections: 8,
-      keepAliveTimeout: 10_000,
-      pipelining: 1,
-    });
   }
 
   /**
@@ -62,7 +56,8 @@ export class RegistryHttp {
 
   /** Ends what is under way. Repeatable. */
   async close(): Promise<void> {
-    if (!this.#agent.destroyed) await this.#agent.destroy();
+    this.#closed = true;
+    await this.#http?.close();
   }
 
   async #askOne(url: string, request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
@@ -87,27 +82,31 @@ export class RegistryHttp {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(this.#settings.timeoutMs)]);
     const authorization = await abortable(this.#authorization(), limit);
     const target = new URL(url.replace(/\/+$/, '') + path);
-    const answer = this.#agent.request({
-      origin: target.origin,
-      path: target.pathname + target.search,
-      method,
-      headers: {
-        accept: `${MEDIA_TYPE}, application/json`,
-        ...(body === undefined ? {} : { 'content-type': MEDIA_TYPE }),
-        ...(authorization === undefined ? {} : { authorization }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: limit,
-    });
-    const response = await abortable(answer, limit, (late) => late.body.on('error', () => {}).destroy());
+    const headers = {
+      accept: `${MEDIA_TYPE}, application/json`,
+      ...(body === undefined ? {} : { 'content-type': MEDIA_TYPE }),
+      ...(authorization === undefined ? {} : { authorization }),
+    };
+    const sent = body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) };
+    const response = await this.#open().send({ method, url: target, headers, ...sent }, limit);
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    for await (const chunk of response.body) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) throw new RegistryUnavailable('bad_answer', 'the answer is larger than any schema');
       chunks.push(chunk);
     }
-    return { status: response.statusCode, text: Buffer.concat(chunks, bytes).toString('utf8') };
+    return { status: response.status, text: Buffer.concat(chunks, bytes).toString('utf8') };
+  }
+
+  #open(): HttpExchange {
+    if (this.#closed) throw new RegistryUnavailable('network', 'the client of the registry was closed');
+    try {
+      this.#http ??= this.#settings.open();
+      return this.#http;
+    } catch (error) {
+      throw new RegistryUnavailable('network', `no way to the registry: ${(error as Error).message}`);
+    }
   }
 
   async #authorization(): Promise<string | undefined> {
@@ -165,6 +164,10 @@ function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable 
   const code = typeof raw === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(raw) ? raw : 'UNKNOWN';
   if (name === 'TimeoutError' || code.endsWith('_TIMEOUT')) {
     return new RegistryUnavailable('timeout', `the registry did not answer within ${timeoutMs} ms`);
+  }
+  if (isProxyFailure(error)) {
+    const message = `the proxy did not let the request to the registry through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`;
+    return new RegistryUnavailable('proxy_failed', message);
   }
   if (TLS.test(code)) return new RegistryUnavailable('tls_failed', `no TLS connection to the registry (${code})`);
   return new RegistryUnavailable('network', `no connection to the registry (${code})`);

@@ -1,6 +1,7 @@
 /** What the client of the registry needs to know. Durations are in milliseconds. */
 import type { Backoff } from '../core/backoff.ts';
 import type { Clock, Random } from '../core/ports/clock.ts';
+import type { HttpExchange } from '../core/ports/http.ts';
 
 export type RegistryCredentials =
   | { readonly kind: 'none' }
@@ -36,8 +37,8 @@ export interface RegistrySettings {
   /** http(s) addresses that the paths of the API are relative to; tried in turn, the one that answered last goes first. */
   readonly urls: readonly string[];
   readonly credentials: RegistryCredentials;
-  /** PEM of the authorities to trust instead of the system's. */
-  readonly ca?: string;
+  /** The way there; called once, when it is first needed. @throws TypeError that says what is wrong with it, and may be shown */
+  readonly open: () => HttpExchange;
   /** The whole of one request at one address. */
   readonly timeoutMs: number;
   readonly clock: Clock;

@@ -42,13 +42,15 @@ export class ServiceClient {
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
     const proxyFor = proxyChooser(options.proxy ?? { noProxy: [] });
-    const network = { proxyFor, lookup, tls: TlsContext.of(tls) };
+    const ownTls = TlsContext.of(tls);
+    const network = { proxyFor, lookup, tls: ownTls, proxyTls: ownTls };
     const api = new HttpPool(context.settings, maxConcurrentRequests, network);
     // The client certificate is for the service, not for whatever host it names.
     const storageTls = TlsContext.of(tls?.ca === undefined ? undefined : { ca: tls.ca });
     const storage = new HttpPool(context.settings, 2 * maxConcurrentTransfers, {
       ...network,
       tls: storageTls,
+      proxyTls: storageTls,
       allowsAddress: policy.allowsAddress,
     });
     this.#pools = [api, storage];

@@ -22,6 +22,8 @@ export interface ConnectorOptions {
   readonly allowsAddress?: ((host: string, address: string) => boolean) | undefined;
   readonly proxyFor: ProxyFor;
   readonly tls: TlsContext | undefined;
+  /** For proxies that are reached by https. */
+  readonly proxyTls: TlsContext | undefined;
   /** Ends what is being connected to. */
   readonly closed: AbortSignal;
   readonly lookup?: LookupAll | undefined;
@@ -51,7 +53,7 @@ class Connects {
 
   /** @throws NetworkError */
   async open(target: buildConnector.Options): Promise<(callback: buildConnector.Callback) => void> {
-    const { allowsAddress, proxyFor, timeoutMs, tls, closed } = this.#options;
+    const { allowsAddress, proxyFor, timeoutMs, proxyTls, closed } = this.#options;
     const { hostname } = target;
     // No name, no lookup.
     if (allowsAddress !== undefined && isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
@@ -59,7 +61,7 @@ class Connects {
     const connect = await this.#connect();
     if (proxy === undefined || target.protocol !== 'https:') return (callback) => connect(target, callback);
     const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || '443'}`;
-    const httpSocket = await tunnel(proxy, authority, { timeoutMs, closed, secureContext: await tls?.current() });
+    const httpSocket = await tunnel(proxy, authority, { timeoutMs, closed, secureContext: await proxyTls?.current() });
     return (callback) => connect({ ...target, httpSocket }, callback);
   }
 

@@ -45,6 +45,8 @@ export interface Network {
   readonly allowsAddress?: (host: string, address: string) => boolean;
   readonly proxyFor: ProxyFor;
   readonly tls: TlsContext | undefined;
+  /** For proxies that are reached by https. */
+  readonly proxyTls: TlsContext | undefined;
   readonly lookup?: LookupAll | undefined;
 }
 
@@ -76,7 +78,7 @@ export class HttpPool {
         allowH2: false,
       });
     this.#agent = agent(connector({ ...common, ...network }));
-    const forward = connector({ ...common, proxyFor: () => undefined, tls: network.tls });
+    const forward = connector({ ...common, proxyFor: () => undefined, tls: network.proxyTls, proxyTls: undefined });
     // Without a name the connector takes that of the origin, the proxy; undici has that of the header Host.
     this.#forward = agent((target, callback) => forward({ ...target, servername: '' }, callback));
   }

@@ -8,6 +8,8 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 export interface TlsFiles {
   /** Authorities, one or more in each file. */
   readonly ca?: readonly string[];
+  /** Whether they are trusted besides those that Node.js knows, or instead. Default: besides. */
+  readonly withDefaults?: boolean;
   /** Of this client, for a service or gateway that asks: both or none. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
@@ -85,7 +87,10 @@ function pathsOf({ ca = [], certificate, key }: TlsFiles = {}): string[] {
   return [...ca, certificate, key].filter((path) => path !== undefined);
 }
 
-function contextOf({ ca = [], certificate, key }: TlsFiles, texts: ReadonlyMap<string, string>): SecureContext {
+function contextOf(
+  { ca = [], withDefaults = true, certificate, key }: TlsFiles,
+  texts: ReadonlyMap<string, string>,
+): SecureContext {
   const own = ca.flatMap((path) => {
     const certificates = certificatesIn(texts.get(path) ?? '');
     if (certificates.length === 0) throw new Error('no certificate');
@@ -94,7 +99,7 @@ function contextOf({ ca = [], certificate, key }: TlsFiles, texts: ReadonlyMap<s
   for (const pem of own) new X509Certificate(pem);
   return createSecureContext({
     // `ca` takes the place of the defaults, which hold NODE_EXTRA_CA_CERTS.
-    ...(own.length === 0 ? {} : { ca: [...getCACertificates('default'), ...own] }),
+    ...(own.length === 0 ? {} : { ca: [...(withDefaults ? getCACertificates('default') : []), ...own] }),
     ...(certificate === undefined ? {} : { cert: texts.get(certificate), key: key === undefined ? undefined : texts.get(key) }),
   });
 }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { RegistryObserver, RegistrySettings } from '../../src/registry/index.ts';
 import { systemClock } from '../../src/service/system-clock.ts';
+import { directHttp } from './direct-http.ts';
 
 export interface FakeRegistry extends AsyncDisposable {
   readonly url: string;
@@ -51,6 +52,7 @@ export function registrySettings(urls: readonly string[], more: Partial<Registry
   return {
     urls,
     credentials: { kind: 'none' },
+    open: () => directHttp(more.timeoutMs),
     timeoutMs: 5_000,
     clock: systemClock,
     random: { next: () => 0.5 },

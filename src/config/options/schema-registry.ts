@@ -31,7 +31,7 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
         fallback: false,
       }),
       ca: pemFiles(
-        "Certificates of who signed the registry's. An empty list takes the public authorities that Node.js knows.",
+        "Certificates of who signed the registry's. An empty list takes the public authorities that Node.js knows. A file is read again when it changes.",
         readPem,
       ),
       validate: flag({

@@ -20,7 +20,7 @@ export function allowHttpOption() {
 
 /** `service.proxy`. */
 export function proxyOptions(readSecret: ReadSecret) {
-  return group('The proxy to the service and to the storage. This machine is always reached without one.', {
+  return group('The proxy to the service, the storage, the schema registry and the endpoint of tokens for Kafka. This machine is always reached without one.', {
     url: value<string>({
       help: '`environment` takes HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` takes no proxy, whatever they say.',
       allowed: 'environment, none, or an http:// or https:// address without user and path',

@@ -1,4 +1,5 @@
 /** How connections to the brokers are protected, and as whom the connector comes. */
+import type { HttpExchange } from '../../core/ports/http.ts';
 
 export interface TlsOptions {
   /** PEM files of authorities; empty: those that Node.js knows. */
@@ -22,8 +23,8 @@ export interface TokenOptions {
   readonly scope?: string | undefined;
   readonly audience?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
-  /** PEM files of authorities for the endpoint; empty: those that Node.js knows. */
-  readonly ca: readonly string[];
+  /** The way to the endpoint, for one request. @throws TypeError that says what is wrong with it, and may be shown */
+  readonly open: () => HttpExchange;
   readonly timeoutMs: number;
 }
 

@@ -1,7 +1,5 @@
 /** One request for a token: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-import { readFile } from 'node:fs/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 import { tlsRemedy } from './tls-failure.ts';
@@ -53,50 +51,52 @@ async function post(options: TokenOptions, signal: AbortSignal): Promise<Answer>
     ...parameters,
   }).toString();
   const login = `${formEncoded(clientId)}:${formEncoded(await options.clientSecret())}`;
-  const ca = await Promise.all(options.ca.map((path) => authority(path)));
-  const send = endpoint.startsWith('https:') ? requestHttps : requestHttp;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const request = send(endpoint, {
-    method: 'POST',
-    // One request in many minutes: a connection that is kept would only be found dead.
-    agent: false,
-    signal,
-    headers: {
-      accept: 'application/json',
-      authorization: `Basic ${Buffer.from(login).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      'content-length': Buffer.byteLength(form),
-    },
-    ...(ca.length === 0 ? {} : { ca }),
-  });
-  request.once('error', reject);
-  request.once('response', (response) => void read(response).then(resolve, reject));
-  request.end(form);
-  return await promise;
+  const headers = {
+    accept: 'application/json',
+    authorization: `Basic ${Buffer.from(login).toString('base64')}`,
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  // One request in many minutes: a connection that is kept would only be found dead.
+  const http = opened(options);
+  try {
+    return await read(await http.send({ method: 'POST', url: new URL(endpoint), headers, body: Buffer.from(form) }, signal));
+  } finally {
+    await http.close();
+  }
 }
 
-async function read(response: IncomingMessage): Promise<Answer> {
+function opened({ open, endpoint }: TokenOptions): HttpExchange {
+  try {
+    return open();
+  } catch (error) {
+    // A file that is being replaced is there a moment later.
+    const why = (error as Error).message;
+    throw new SecurityError(
+      `no token for Kafka from ${new URL(endpoint).host}: ${why}; check kafka.sasl.oauth.ca and service.proxy`,
+      {
+        retriable: true,
+      },
+    );
+  }
+}
+
+async function read({ status, body }: Awaited<ReturnType<HttpExchange['send']>>): Promise<Answer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of response) {
-    bytes += (part as Buffer).length;
+  for await (const part of body) {
+    bytes += part.length;
     if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
-    parts.push(part as Buffer);
+    parts.push(part);
   }
-  return { status: response.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') };
-}
-
-async function authority(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new SecurityError(`kafka.sasl.oauth.ca ${path} cannot be read (${code})`, { retriable: true });
-  }
+  return { status, body: Buffer.concat(parts).toString('utf8') };
 }
 
 function notReached(host: string, options: TokenOptions, error: unknown, late: boolean): SecurityError {
   const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
+  if (isProxyFailure(error)) {
+    const text = `no token for Kafka from ${host}: the proxy did not let the request through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`;
+    return new SecurityError(text, { retriable: true });
+  }
   const why = late ? `it did not answer within ${options.timeoutMs} ms` : code || message;
   const remedy = tlsRemedy(error, { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' });
   return new SecurityError(

@@ -13,6 +13,7 @@ import {
 } from '../../../src/kafka/index.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 import { allOf, assertSilent } from '../../support/canary.ts';
+import { directHttp } from '../../support/direct-http.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
@@ -270,7 +271,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     return {
       mechanism: 'oauthbearer',
       extensions: { logicalCluster: 'lkc-1' },
-      token: { endpoint, clientId: 'connector', clientSecret, parameters: {}, ca: [], timeoutMs: 5_000 },
+      token: { endpoint, clientId: 'connector', clientSecret, parameters: {}, open: () => directHttp(), timeoutMs: 5_000 },
     };
   }
 }

@@ -35,7 +35,7 @@ pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic:
 `;
   const config = parseConfig(text, {}, { file: 'f', directory: '.' });
   const [pipeline] = config.pipelines;
-  const client = schemaRegistry(config.schemaRegistry);
+  const client = schemaRegistry(config);
   assert.ok(pipeline && client);
   try {
     const connect = await doctorRegistry(config, client)

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import type { TokenOptions } from '../../../../src/kafka/security/options.ts';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
 import { requestToken } from '../../../../src/kafka/security/token-endpoint.ts';
+import { directHttp } from '../../../support/direct-http.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from '../../../integration/kafka/token-server.ts';
 
 const SECRET = 'secret:with ü';
@@ -15,7 +16,7 @@ const options = (more: Partial<TokenOptions> = {}): TokenOptions => ({
   clientId: 'me&you',
   clientSecret: async () => SECRET,
   parameters: {},
-  ca: [],
+  open: () => directHttp(),
   timeoutMs: 5_000,
   ...more,
 });

@@ -1,0 +1,147 @@
+/** The way to the schema registry and to the token endpoint: by the proxies of the service, with authorities of their own. */
+import assert from 'node:assert/strict';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { saslOptions } from '../../../src/app/kafka-connection.ts';
+import { outboundHttp } from '../../../src/app/outbound-http.ts';
+import { schemaRegistry } from '../../../src/app/schema-registry.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import type { Config } from '../../../src/config/schema.ts';
+import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';
+import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { httpsServer, pem, proxyServer } from '../../integration/service/tls-servers.ts';
+import { assertSilent } from '../../support/canary.ts';
+import { certificateAuthority } from '../../support/certificates.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const { signal } = new AbortController();
+const SCHEMA = { body: JSON.stringify({ schema: '"string"' }) };
+const TOKEN = { body: JSON.stringify({ access_token: 'token-1', expires_in: 60 }) };
+const CREDENTIALS = 'me:hunter22secret';
+
+interface Setup {
+  readonly registry?: string;
+  readonly ca?: string;
+  readonly proxy?: string;
+  readonly more?: string;
+}
+
+function configOf({
+  registry = 'https://files.example.com:1',
+  ca = pem('ca.pem'),
+  proxy = '{url: none}',
+  more = '',
+}: Setup): Config {
+  const text = `
+kafka:
+  brokers: "broker.example:9093"
+  tls: {enabled: true}
+  sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "${registry}/token", clientId: me, clientSecret: s3cret-of-kafka, ca: "${ca}"}}
+service: {baseUrl: "https://review.example", apiKey: k, proxy: ${proxy}${more}}
+schemaRegistry: {urls: "${registry}", ca: "${ca}", timeout: 5s}
+pipelines: [{name: posts, source: {topic: events}}]
+`;
+  return parseConfig(text, {}, { file: 'f', directory: '.' });
+}
+
+async function answered(t: TestContext, config: Config): Promise<string> {
+  const registry = schemaRegistry(config);
+  assert.ok(registry !== undefined);
+  t.after(() => registry.close());
+  return (await registry.byId(1, signal))?.text ?? 'unknown';
+}
+
+async function refused(t: TestContext, config: Config): Promise<string> {
+  const error = await answered(t, config).catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof RegistryUnavailable, String(error));
+  assertSilent(error.message, 'the error', [CREDENTIALS]);
+  return error.message;
+}
+
+/** As a login takes it. */
+async function token(config: Config): Promise<string> {
+  const sasl = saslOptions(config);
+  assert.ok(sasl?.mechanism === 'oauthbearer');
+  return (await requestToken(sasl.token, signal)).value;
+}
+
+test('registry and token endpoint are reached by the proxy of the service, with its credentials', async (t) => {
+  const basic = `Basic ${Buffer.from(CREDENTIALS).toString('base64')}`;
+  const proxy = await proxyServer(t, ({ authorization }) => (authorization === basic ? undefined : 407));
+  const seen: unknown[] = [];
+  const { port } = await httpsServer(t, (request) => {
+    seen.push(request.headers['proxy-authorization']);
+    return request.url === '/token' ? TOKEN : SCHEMA;
+  });
+  const registry = `https://files.example.com:${port}`;
+  const config = configOf({ registry, proxy: `{url: "${proxy.url}", credentials: "${CREDENTIALS}"}` });
+  assert.equal(await answered(t, config), '"string"');
+  assert.equal(await token(config), 'token-1');
+  assert.deepEqual(
+    proxy.seen.map(({ what }) => what),
+    [`CONNECT files.example.com:${port}`, `CONNECT files.example.com:${port}`],
+  );
+  assert.deepEqual(seen, [undefined, undefined]);
+
+  const without = configOf({ registry, proxy: `{url: "${proxy.url}"}` });
+  assert.match(await refused(t, without), /the proxy did not let the request to the registry through \(HTTP_407\)/);
+  await assert.rejects(token(without), /no token for Kafka .* the proxy did not let the request through \(HTTP_407\)/);
+});
+
+test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of the environment holds', async (t) => {
+  const proxy = await proxyServer(t);
+  const { port } = await httpsServer(t, () => SCHEMA);
+  const config = configOf({ proxy: '{url: environment}' });
+  const options = { ca: [pem('ca.pem')], timeoutMs: 5_000, connections: 1 };
+  const ask = async (host: string, env: Record<string, string>) => {
+    const http = outboundHttp(config, options, env);
+    try {
+      const answer = await http.send({ method: 'GET', url: new URL(`https://${host}:${port}/`), headers: {} }, signal);
+      for await (const _ of answer.body);
+      return 'answered';
+    } catch (error) {
+      return String((error as { code?: unknown }).code);
+    } finally {
+      await http.close();
+    }
+  };
+  assert.equal(await ask('files.example.com', { HTTPS_PROXY: proxy.url }), 'answered');
+  assert.equal(proxy.seen.length, 1);
+  assert.equal(await ask('127.0.0.1', { HTTPS_PROXY: proxy.url }), 'answered');
+  assert.notEqual(await ask('files.invalid', { HTTPS_PROXY: proxy.url, NO_PROXY: 'files.invalid' }), 'answered');
+  assert.equal(proxy.seen.length, 1, 'directly');
+  assert.throws(() => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }), {
+    message: 'the environment variable HTTPS_PROXY: a proxy is reached by http:// or https://, nothing else',
+  });
+});
+
+test('schemaRegistry.ca is read again when it changes, and no other authority is trusted beside it', async (t) => {
+  const { port, server } = await httpsServer(t, () => SCHEMA);
+  const ca = path.join(temporaryDirectory(), 'ca.pem');
+  const other = certificateAuthority('Others');
+  writeFileSync(ca, other.certificate);
+  // The service trusts it, and the registry's own list does not.
+  const config = configOf({ registry: `https://127.0.0.1:${port}`, ca, more: `, tls: {ca: "${pem('ca.pem')}"}` });
+  const registry = schemaRegistry(config);
+  assert.ok(registry !== undefined);
+  t.after(() => registry.close());
+  await assert.rejects(registry.byId(1, signal), /no TLS connection to the registry \((UNABLE_TO|SELF_SIGNED)/);
+  copyFileSync(pem('ca.pem'), ca);
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  server.closeAllConnections();
+  writeFileSync(ca, `${other.certificate}\n`);
+  await assert.rejects(async () => {
+    // A connection that had been closed may be found so only now.
+    for (let n = 0; n < 3; n++) await registry.byId(2 + n, signal);
+  }, /no TLS connection to the registry/);
+});
+
+test('a file of authorities that is gone is told with its name, by registry and token endpoint alike', async (t) => {
+  const ca = path.join(temporaryDirectory(), 'ca.pem');
+  copyFileSync(pem('ca.pem'), ca);
+  const config = configOf({ ca });
+  rmSync(ca);
+  assert.match(await refused(t, config), /no way to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/);
+  await assert.rejects(token(config), /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/);
+});
