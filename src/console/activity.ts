@@ -71,8 +71,8 @@ export class PipelineActivity {
     else this.#gauges.set(name, value);
   }
 
-  observe(name: string, value: number): void {
-    if (name === 'event_to_decision_seconds') this.#durations.add(value);
+  observe(name: string, value: number, times: number): void {
+    if (name === 'event_to_decision_seconds') this.#durations.add(value, times);
   }
 
   gauge(name: string): number | null {
@@ -165,9 +165,9 @@ export class Activity implements Metrics {
     this.#of(labels)?.set(name, undefined);
   }
 
-  observe(name: string, labels: Labels, value: number): void {
-    this.#metrics.observe(name, labels, value);
-    this.#of(labels)?.observe(name, value);
+  observe(name: string, labels: Labels, value: number, times = 1): void {
+    this.#metrics.observe(name, labels, value, times);
+    this.#of(labels)?.observe(name, value, times);
   }
 
   #of(labels: Labels): PipelineActivity | undefined {

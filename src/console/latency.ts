@@ -10,9 +10,9 @@ export class Durations {
     return this.#size;
   }
 
-  add(seconds: number): void {
+  add(seconds: number, times = 1): void {
     const bucket = Math.max(0, Math.ceil(Math.log(Math.max(seconds, SMALLEST_SECONDS) / SMALLEST_SECONDS) / GROWTH));
-    this.#count(bucket, 1);
+    this.#count(bucket, times);
   }
 
   addAll(other: Durations): void {

@@ -155,6 +155,7 @@ export class Retrier {
       async (decisions) => {
         await this.#shard.settle(job, output.topic, decisions);
         context.ledger.decided('ERROR', decisions.length);
+        this.#shard.decided(job, decisions.length);
       },
     );
     await chunk.inChunks(

@@ -170,7 +170,7 @@ class Pass {
   }
 
   async #flush(): Promise<void> {
-    const { context, labels } = this.#shard;
+    const { context } = this.#shard;
     const chunk = this.#chunk;
     this.#chunk = [];
     this.#chunkBytes = 0;
@@ -179,11 +179,7 @@ class Pass {
     await this.#shard.settle(this.#job, context.options.output.topic, chunk);
     this.#publishingMs += context.clock.now() - fromMs;
     context.ledger.published(chunk);
-    context.metrics.observe(
-      'event_to_decision_seconds',
-      labels,
-      Math.max(0, context.clock.now() - this.#job.record.oldestEventMs) / 1000,
-    );
+    this.#shard.decided(this.#job, chunk.length);
   }
 
   /** A decision that the output topic refuses for its size still ends: as a dead letter with its coordinates. */

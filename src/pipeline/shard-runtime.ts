@@ -177,6 +177,13 @@ export class ShardRuntime {
     if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
   }
 
+  /** Decisions about some of a job's records are out. */
+  decided({ record }: LiveJob, decisions: number): void {
+    const { metrics, clock } = this.context;
+    const sinceMs = Math.max(0, clock.now() - record.oldestEventMs);
+    metrics.observe('event_to_decision_seconds', this.labels, sinceMs / 1000, decisions);
+  }
+
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
   async deadLetter(records: readonly UnclaimedLetter[]): Promise<void> {
     let oldestMs = Number.POSITIVE_INFINITY;

@@ -140,7 +140,7 @@ export class SourceSettler {
     outcomes: readonly ItemOutcome[],
     records: ReadonlyMap<string, SourceRecord> = new Map(),
   ): Promise<void> {
-    const { context, chunk, labels } = this.#shard;
+    const { context, chunk } = this.#shard;
     const fitting: (TerminalRecord & { readonly status: 'success' | 'error'; readonly result?: string | undefined })[] = [];
     const refused: SourceCoordinate[] = [];
     const letters: Letter[] = [];
@@ -157,8 +157,7 @@ export class SourceSettler {
       async (some) => {
         await this.#shard.settle(job, context.options.output.topic, some);
         context.ledger.published(some);
-        const sinceMs = Math.max(0, context.clock.now() - job.record.oldestEventMs);
-        context.metrics.observe('event_to_decision_seconds', labels, sinceMs / 1000);
+        this.#shard.decided(job, some.length);
       },
     );
     await chunk.inChunks(

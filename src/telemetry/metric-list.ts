@@ -83,7 +83,7 @@ export const METRICS = {
   },
   event_to_decision_seconds: {
     kind: 'histogram',
-    help: "From the timestamp of a batch's oldest source record to the commit of its decisions.",
+    help: "From the timestamp of a batch's oldest source record to the commit of its decisions, once for each decision: no event waited longer than is said of it.",
     labels: ['pipeline'],
     buckets: STAGE_SECONDS,
   },

@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
+import { Histogram } from './histogram.ts';
 import { METRICS, type MetricDefinition } from './metric-list.ts';
 
 /** Of every metric of ours; Node's own (`process_*`, `nodejs_*`) keep the names that dashboards know. */
@@ -62,10 +63,11 @@ export class PromMetrics implements Metrics {
     (this.#find('gauge', name, labels) as Gauge).remove(labels);
   }
 
-  observe(name: string, labels: Labels, value: number): void {
+  observe(name: string, labels: Labels, value: number, times = 1): void {
     const metric = this.#find('histogram', name, labels);
     if (!Number.isFinite(value)) throw new TypeError(`metric ${name}: ${value} is not a finite number`);
-    (metric as Histogram).observe(labels, value);
+    if (!(Number.isSafeInteger(times) && times > 0)) throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
+    (metric as Histogram).observe(labels, value, times);
   }
 
   /** Content-Type of `render`: the Prometheus text format. */
@@ -107,9 +109,9 @@ function create(name: string, definition: MetricDefinition, registry: Registry):
     name: METRIC_PREFIX + name,
     help: definition.help,
     labelNames: [...definition.labels],
-    registers: [registry],
   };
-  if (definition.kind === 'counter') return new Counter(common);
-  if (definition.kind === 'gauge') return new Gauge(common);
-  return new Histogram({ ...common, ...(definition.buckets ? { buckets: [...definition.buckets] } : {}) });
+  if (definition.kind === 'histogram') return new Histogram({ ...common, buckets: definition.buckets ?? [] }, registry);
+  const registers = [registry];
+  if (definition.kind === 'counter') return new Counter({ ...common, registers });
+  return new Gauge({ ...common, registers });
 }

@@ -8,8 +8,8 @@ export interface Metrics {
   set(name: string, labels: Labels, value: number): void;
   /** Takes a gauge's series away (a shard that is no longer ours). */
   remove(name: string, labels: Labels): void;
-  /** Observes into a histogram, in base units (seconds, bytes). */
-  observe(name: string, labels: Labels, value: number): void;
+  /** Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given. */
+  observe(name: string, labels: Labels, value: number, times?: number): void;
 }
 
 /** Fields never hold content, keys or signed addresses (I6). */

@@ -31,10 +31,10 @@ export class RecordingMetrics implements Metrics {
     this.gauges.delete(this.#as('gauge', name, labels));
   }
 
-  observe(name: string, labels: Labels, value: number): void {
+  observe(name: string, labels: Labels, value: number, times = 1): void {
     const key = this.#as('histogram', name, labels);
     const seen = this.observations.get(key) ?? [];
-    seen.push(value);
+    for (let n = 0; n < times; n++) seen.push(value);
     this.observations.set(key, seen);
   }
 

@@ -1,7 +1,8 @@
 /** What the engine tells of its batches, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Instance, World } from '../../support/engine/world.ts';
+import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
+import { sourceKind } from '../../support/memory/source-kind.ts';
 
 const MINUTE = 60_000;
 
@@ -45,4 +46,34 @@ test('each download of results is a duration of the stage download, whatever com
     instance.metrics.observations.get(`stage_duration_seconds{pipeline="reviews",stage="${name}"}`) ?? [];
   assert.deepEqual([stage('download').length, stage('settle').length], [2, 1]);
   for (const seconds of stage('download')) assert.ok(seconds >= 0, `${seconds}`);
+});
+
+const ages = ({ metrics }: Instance) => metrics.observations.get('event_to_decision_seconds{pipeline="reviews"}') ?? [];
+
+const WITHOUT_FILES: WorldSettings = {
+  wrap: (ports) => ({ ...ports, kind: sourceKind(ports.kind, { slice: 5 }) }),
+};
+
+test('the age of decisions counts each of them, as old as the oldest event of its batch', async () => {
+  for (const kind of [{}, WITHOUT_FILES]) {
+    const world = new World({ partitions: 1, options: { batch: { maxRows: 5 } }, ...kind });
+    const instance = world.start();
+    await world.clock.advance(2_000);
+    const nowMs = world.clock.now();
+    for (const hours of [1, 2, 9, 3, 1]) world.event(0, 'a', nowMs - hours * 60 * MINUTE);
+    await world.untilSettled(MINUTE);
+    assert.equal(world.decisions().length, 5);
+    assert.equal(ages(instance).length, 5, 'in two transactions, of three and of two');
+    for (const seconds of ages(instance)) assert.ok(seconds >= 9 * 3_600 && seconds < 9 * 3_600 + 60, `${seconds}`);
+  }
+});
+
+test('decisions with status ERROR count as well', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ state: 'failed', afterMs: MINUTE }) } });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(60 * MINUTE);
+  assert.equal(instance.metrics.counter('decisions_total', { status: 'ERROR' }), 5);
+  assert.equal(ages(instance).length, 5);
+  assert.ok(ages(instance).every((seconds) => seconds >= 120));
 });
