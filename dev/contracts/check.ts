@@ -3,11 +3,14 @@
  * something there breaks those who rely on it. `--publish` takes over, after that, what there is now as published.
  */
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { asyncApiBreaks } from './asyncapi-breaks.ts';
 import { avroBreaks } from './avro-breaks.ts';
 import type { Break } from './break.ts';
 import { CONTRACTS, CONTRACTS_DIRECTORY, type Contract } from './contracts.ts';
 import { jsonSchemaBreaks } from './json-schema-breaks.ts';
 import { protobufBreaks } from './protobuf-breaks.ts';
+
+const ASYNC_API = 'asyncapi.yaml';
 
 interface FileBreak extends Break {
   readonly file: string;
@@ -31,7 +34,11 @@ export function contractBreaks(directory: URL = CONTRACTS_DIRECTORY): FileBreak[
       if (!existsSync(now)) return [{ file: named, at: '/', what: 'the file was removed, and is published' }];
       const contract = CONTRACTS.find(({ name }) => new RegExp(`(^|/)${name}\\.`).test(file));
       const [older, newer] = [readFileSync(new URL(file, baseline), 'utf8'), readFileSync(now, 'utf8')];
-      return breaksOf(contract, file, older, newer).map((one) => ({ ...one, file: named }));
+      const breaks =
+        file === ASYNC_API
+          ? asyncApiBreaks({ text: older, directory: baseline }, { text: newer, directory: new URL('./', now) })
+          : breaksOf(contract, file, older, newer);
+      return breaks.map((one) => ({ ...one, file: named }));
     });
   });
 }
@@ -39,9 +46,9 @@ export function contractBreaks(directory: URL = CONTRACTS_DIRECTORY): FileBreak[
 /** v1 stands in contracts/ itself; later versions will have folders. */
 const directoryOf = (version: string, directory: URL): URL => (version === 'v1' ? directory : new URL(`${version}/`, directory));
 
-/** The schemas of one version, without its examples. */
+/** The schemas of one version and the document of its topics, without its examples. */
 function filesOf(directory: URL): string[] {
-  const files = readdirSync(directory).filter((file) => file.endsWith('.schema.json'));
+  const files = readdirSync(directory).filter((file) => file.endsWith('.schema.json') || file === ASYNC_API);
   for (const [folder, ending] of [
     ['avro', '.avsc'],
     ['protobuf', '.proto'],

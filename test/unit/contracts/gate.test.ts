@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
+import { parse, stringify } from 'yaml';
+import { type AsyncApi, asyncApiBreaks } from '../../../dev/contracts/asyncapi-breaks.ts';
 import { type AvroSchema, avroBreaks } from '../../../dev/contracts/avro-breaks.ts';
 import { contractBreaks } from '../../../dev/contracts/check.ts';
 import { CONTRACTS_DIRECTORY, type Direction, readSchema } from '../../../dev/contracts/contracts.ts';
@@ -437,7 +439,125 @@ test('what is in contracts/ breaks nothing that was published, in a process as C
   assert.equal(execFileSync(process.execPath, [script], { encoding: 'utf8' }), 'contracts/ breaks nothing that was published\n');
 });
 
-test('every file that was published is compared: one that is broken, or gone, is named', () => {
+/** Messages with the headers of an outcome, in the order of the document's operations. */
+const OUTCOMES = ['decisions/decision', 'receipts/receipt', 'lookedUpDecisions/lookedUpDecision'].flatMap((message) =>
+  ['', 'Avro', 'Protobuf'].map((format) => message + format),
+);
+
+const ASYNC_API: AsyncApi = { text: contractFile('asyncapi.yaml'), directory: CONTRACTS_DIRECTORY };
+
+function asyncApiCase(change: (document: Loose) => void): string[] {
+  const document = parse(ASYNC_API.text) as Loose;
+  change(document);
+  const current = { text: stringify(document), directory: CONTRACTS_DIRECTORY };
+  return asyncApiBreaks(ASYNC_API, current).map(({ at, what }) => `${at} ${what}`);
+}
+
+const ASYNC_API_BREAKS: readonly Case[] = [
+  [
+    'a header that may be missing',
+    (d) => delete d.components.messageTraits.outcome.headers.required,
+    /^decisions\/decision\/headers\/event-id is required, and may be missing/,
+  ],
+  [
+    'a header that is removed',
+    (d) => {
+      d.components.messageTraits.outcome.headers = { type: 'object' };
+    },
+    /^decisions\/decision\/headers\/event-id is required, and may be missing/,
+  ],
+  [
+    'a header that is renamed and optional',
+    (d) => {
+      const { headers } = d.components.messageTraits.outcome;
+      headers.properties = { id: headers.properties['event-id'] };
+    },
+    /^decisions\/decision\/headers\/event-id was removed/,
+  ],
+  [
+    'a message without its headers',
+    (d) => delete d.components.messages.receiptAvro.traits,
+    /^receipts\/receiptAvro\/headers\/event-id/,
+  ],
+  [
+    'a dead letter without its headers',
+    (d) => delete d.components.messages.deadLetter.headers,
+    /^deadLetters\/deadLetter\/headers/,
+  ],
+  [
+    'a header of another type',
+    (d) => {
+      d.components.messageTraits.outcome.headers.properties['event-id'].type = 'integer';
+    },
+    /^decisions\/decision\/headers\/event-id may be integer, and must be string/,
+  ],
+  [
+    'a header that old records lack',
+    (d) => {
+      d.components.messageTraits.outcome.headers.properties.more = { type: 'string' };
+      d.components.messageTraits.outcome.headers.required.push('more');
+    },
+    /^decisions\/decision\/headers\/more is required, and may be missing: it breaks consumers of the new version/,
+  ],
+  [
+    'a value without a file of its own that must have more',
+    (d) => d.components.messages.importRecord.payload.required.push('id'),
+    /^importRecords\/importRecord\/payload\/id is required, and may be missing: it breaks the connector/,
+  ],
+  [
+    'a message that is removed',
+    (d) => delete d.channels.decisions.messages.decisionAvro,
+    /^decisions\/decisionAvro the message was removed/,
+  ],
+  ['a topic that nobody sends to', (d) => delete d.operations.sendReceipts, /^receipts\/receipt the message was removed/],
+  [
+    'another type of content',
+    (d) => {
+      d.components.messages.decision.contentType = 'text/plain';
+    },
+    /^decisions\/decision\/contentType was application\/json, and is text\/plain/,
+  ],
+  [
+    'another id',
+    (d) => {
+      d.id = 'urn:other';
+    },
+    /^id was "urn:content-review-connector:topics:v1"/,
+  ],
+];
+
+for (const [name, change, found] of ASYNC_API_BREAKS)
+  test(`AsyncAPI: ${name} is a break`, () => assert.match(asyncApiCase(change)[0] ?? '', found));
+
+test('AsyncAPI: new optional headers, messages, words and addresses break nobody, nor does a change of where things stand', () => {
+  const found = asyncApiCase((d) => {
+    const { headers } = d.components.messageTraits.outcome;
+    headers.properties.more = { type: 'string' };
+    headers.description = 'said anew';
+    d.components.messages.more = { headers, payload: { type: 'string' } };
+    d.channels.decisions.messages.more = { $ref: '#/components/messages/more' };
+    d.channels.decisions.address = 'elsewhere';
+    // The same headers, in the message itself and behind a reference.
+    d.components.schemas = { id: headers.properties['event-id'] };
+    const inline = structuredClone(headers);
+    inline.properties['event-id'] = { $ref: '#/components/schemas/id' };
+    delete d.components.messages.decision.traits;
+    d.components.messages.decision.headers = inline;
+  });
+  assert.deepEqual(found, []);
+});
+
+test('a file that was published and is gone is named', () => {
+  const directory = temporaryDirectory();
+  cpSync(CONTRACTS_DIRECTORY, directory, { recursive: true });
+  rmSync(path.join(directory, 'dead-letter.schema.json'));
+  const found = () => contractBreaks(pathToFileURL(`${directory}/`)).map(({ file, at }) => `${file} ${at}`);
+  assert.equal(found().at(-1), 'contracts/dead-letter.schema.json /');
+  rmSync(path.join(directory, 'asyncapi.yaml'));
+  assert.deepEqual(found(), ['contracts/asyncapi.yaml /', 'contracts/dead-letter.schema.json /']);
+});
+
+test('every file that was published is compared, and what is broken in it named', () => {
   const directory = temporaryDirectory();
   cpSync(CONTRACTS_DIRECTORY, directory, { recursive: true });
   const broken = (file: string, from: RegExp, to: string) => {
@@ -448,12 +568,12 @@ test('every file that was published is compared: one that is broken, or gone, is
   broken('avro/receipt.avsc', /"name": "attempt"/, '"name": "tries"');
   broken('protobuf/receipt.proto', /attempt = 5/, 'attempt = 15');
   broken('content-event.schema.json', /"required": \["content", "type"\]/, '"required": ["content", "type", "metadata"]');
-  rmSync(path.join(directory, 'dead-letter.schema.json'));
+  broken('asyncapi.yaml', /\n *required: \[event-id\]/, '');
   const found = contractBreaks(pathToFileURL(`${directory}/`)).map(({ file, at }) => `${file} ${at}`);
   assert.deepEqual(found, [
+    ...OUTCOMES.map((message) => `contracts/asyncapi.yaml ${message}/headers/event-id`),
     'contracts/avro/receipt.avsc /attempt',
     'contracts/content-event.schema.json /metadata',
-    'contracts/dead-letter.schema.json /',
     'contracts/protobuf/receipt.proto /Receipt.attempt',
     'contracts/receipt.schema.json /import_id',
   ]);
