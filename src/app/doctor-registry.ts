@@ -82,6 +82,11 @@ export function sourceSchemaOf(pipeline: PipelineConfig, registry: ConfluentRegi
         );
       case 'readable':
         return ok(`${found.which} can be read`);
+      case 'partly_readable':
+        return warning(
+          `${found.which} can be read, but not all of its records: ${found.problem}`,
+          'nothing, if its producers write no such records',
+        );
       case 'unreadable':
         return failed(`${found.which}: ${found.problem}`, found.remedy);
     }

@@ -1,10 +1,10 @@
-/** Whether the newest schema of a source can be read: known before a record is that was written with it. */
+/** Whether events can be read with the newest schema of a source: known before a record is that was written with it. */
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { EventFormat } from '../event/format.ts';
 import { RefusedError } from '../pipeline/errors.ts';
-import { type SchemaRegistry, type SchemaType, writeFrame } from '../registry/index.ts';
+import type { SchemaRegistry, SchemaType } from '../registry/index.ts';
 import { registryRefusal } from './registry-refusal.ts';
 
 const TYPES: Partial<Record<EventFormatName, SchemaType>> = { avro: 'AVRO', 'json-schema': 'JSON', protobuf: 'PROTOBUF' };
@@ -18,6 +18,8 @@ export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =
 export type SourceSchema =
   | { readonly state: 'absent'; readonly subject: string }
   | { readonly state: 'readable'; readonly which: string }
+  /** Some of its records become dead letters. */
+  | { readonly state: 'partly_readable'; readonly which: string; readonly problem: string }
   | { readonly state: 'unreadable'; readonly which: string; readonly problem: string; readonly remedy: string };
 
 /**
@@ -39,9 +41,19 @@ export async function sourceSchema(
     const remedy = `set source.format to what the producers write, or have them write ${format}`;
     return { state: 'unreadable', which, problem: `it is of type ${latest.type}`, remedy };
   }
-  const problem = await problemWith(formatOf(), latest.id, signal);
-  if (problem === undefined) return { state: 'readable', which };
-  return { state: 'unreadable', which, problem, remedy: 'correct the schema, or source.format' };
+  const { refusal, exceptions = [] } = (await formatOf().judge?.(latest.id, signal)) ?? {};
+  if (refusal !== undefined)
+    return { state: 'unreadable', which, problem: refusal, remedy: 'correct the schema, or source.format' };
+  return exceptions.length === 0
+    ? { state: 'readable', which }
+    : { state: 'partly_readable', which, problem: listed(exceptions) };
+}
+
+const MAX_LISTED = 5;
+
+function listed(exceptions: readonly string[]): string {
+  const more = exceptions.length - MAX_LISTED;
+  return exceptions.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
 /** A registry that is slower than this is left alone: records wait for it anyway. */
@@ -67,7 +79,8 @@ export async function refuseUnreadableSources(
         const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
         throw new RefusedError(`pipeline ${name}: ${what}: ${problem}: ${remedy}`);
       }
-      logger.info({ pipeline: name, ...found }, 'schema of the source');
+      if (found.state !== 'partly_readable') logger.info({ pipeline: name, ...found }, 'schema of the source');
+      else logger.warn({ pipeline: name, ...found }, 'some records of the newest schema of the source would become dead letters');
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusedError) throw error;
@@ -75,12 +88,4 @@ export async function refuseUnreadableSources(
       logger.warn({ pipeline: name, error: because }, 'could not look at the newest schema of the source; its records will tell');
     }
   }
-}
-
-/** A value of which only the frame is there: what is wrong with it beyond the schema does not matter. */
-async function problemWith(format: EventFormat, id: number, signal: AbortSignal): Promise<string | undefined> {
-  const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: writeFrame(id, Buffer.alloc(0)), headers: {} };
-  await format.prepare?.([record], signal);
-  const { poison } = format.read(record);
-  return poison !== undefined && /^schema \d+ cannot be used|^the registry /.test(poison.message) ? poison.message : undefined;
 }

@@ -24,6 +24,14 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
   return record.value !== null;
 }
 
+/** What of a schema can be read, known before a record comes that was written with it. */
+export interface SchemaVerdict {
+  /** Why every record that is written with it becomes a dead letter; absent when some are read. */
+  readonly refusal?: string;
+  /** Which of its records become dead letters, and why, where others are read. */
+  readonly exceptions: readonly string[];
+}
+
 export interface EventFormat {
   /** As configuration names it. */
   readonly name: string;
@@ -32,6 +40,11 @@ export interface EventFormat {
    * While the registry cannot be reached it keeps trying; the promise only rejects with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * What of a schema can be read, where values name one. Waits for the registry as `prepare` does.
+   * @throws the signal's reason
+   */
+  judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
   /** After `prepare`; throws only when what that loaded is no longer at hand. Messages never show what the record holds (I6). */
   read(record: ValuedRecord): ReadEvent;
 }

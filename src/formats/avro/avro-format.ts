@@ -1,7 +1,7 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
 import { abortable } from '../../core/abortable.ts';
-import type { EventFormat } from '../../event/format.ts';
+import type { EventFormat, SchemaVerdict } from '../../event/format.ts';
 import {
   AVRO,
   type ConfluentRegistry,
@@ -21,10 +21,25 @@ const LIBRARY_OPTIONS = { [AVRO]: AVSC_OPTIONS } as unknown as LibraryOptions;
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const library = new SchemaLibrary(registry.http, 'AVRO', LIBRARY_OPTIONS);
   const cache = new SchemaCache(async (id, signal) => {
-    const type = await abortable(library.schema(id), signal);
-    return type === undefined ? undefined : readerOf(type as unknown as avsc.Type);
+    const type = (await abortable(library.schema(id), signal)) as avsc.Type | undefined;
+    return type === undefined ? undefined : { type, read: readerOf(type) };
   }, registry.settings);
-  return registryFormat('avro', cache, (value, read) => readBinary(value, FRAME_BYTES, read, 'Avro'));
+  return registryFormat('avro', cache, {
+    read: (value, { read }) => readBinary(value, FRAME_BYTES, read, 'Avro'),
+    judge: ({ type }) => verdictOn(type),
+  });
+}
+
+const OBJECTS: readonly string[] = ['record', 'error', 'map'];
+
+/** An event is an object. */
+function verdictOn(type: avsc.Type): SchemaVerdict {
+  const branches = type.typeName.startsWith('union:') ? (type as avsc.types.WrappedUnionType).types : [type];
+  const others = branches
+    .filter(({ typeName }) => !OBJECTS.includes(typeName))
+    .map(({ branchName, typeName }) => branchName ?? typeName);
+  if (others.length < branches.length) return { exceptions: others.map((name) => `values of the branch ${name} are no objects`) };
+  return { refusal: `its values (${others.join(', ')}) are no objects, which events are: records or maps`, exceptions: [] };
 }
 
 function readerOf(type: avsc.Type): Read {

@@ -1,17 +1,24 @@
 /** What the formats with a schema registry share: ids are collected and loaded for a batch of records, and then at hand. */
 import type { SourceRecord } from '../../core/record.ts';
-import type { EventFormat, ReadEvent } from '../../event/format.ts';
+import type { EventFormat, ReadEvent, SchemaVerdict } from '../../event/format.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
-/** @param read reads a framed value with its schema. Never throws */
-export function registryFormat<T>(
-  name: string,
-  cache: SchemaCache<T>,
-  read: (value: Buffer, schema: T, id: number) => ReadEvent,
-): EventFormat {
+export interface SchemaUse<T> {
+  /** Reads a framed value with its schema. Never throws. */
+  read(value: Buffer, schema: T, id: number): ReadEvent;
+  judge(schema: T): SchemaVerdict;
+}
+
+export function registryFormat<T>(name: string, cache: SchemaCache<T>, { read, judge }: SchemaUse<T>): EventFormat {
   return {
     name,
     prepare: (records, signal) => cache.ensure(idsOf(records), signal),
+    async judge(id, signal) {
+      await cache.ensure([id], signal);
+      const loaded = cache.get(id);
+      if (loaded === undefined) throw new Error(`schema ${id} is not at hand`);
+      return loaded.poison === undefined ? judge(loaded.schema) : { refusal: loaded.poison.message, exceptions: [] };
+    },
     read: ({ value, headers }) => {
       const frame = readFrame(value, headers);
       if (frame.poison !== undefined) return frame;

@@ -12,6 +12,7 @@ import {
   SchemaLibrary,
 } from '../../registry/index.ts';
 import { registryFormat } from '../binary/registry-format.ts';
+import { isNeverObject } from './never-object.ts';
 import { schemaCompiler } from './validators.ts';
 
 export interface JsonSchemaOptions {
@@ -19,21 +20,33 @@ export interface JsonSchemaOptions {
   readonly validate: boolean;
 }
 
-/** undefined: not checked. */
+interface Loaded {
+  /** undefined: not checked. */
+  readonly check: Check;
+  readonly schema: unknown;
+}
 type Check = ValidateFunction | undefined;
 
 export function jsonSchemaFormat(registry: ConfluentRegistry, { validate }: JsonSchemaOptions): EventFormat {
   // Without validation a schema need only be there: one that the validator does not understand must not stop anything.
-  const compiler = validate ? schemaCompiler() : { addSchema: () => undefined, compile: () => () => true };
+  const compiler = validate
+    ? schemaCompiler()
+    : { addSchema: () => undefined, compile: (schema: unknown) => Object.assign(() => true, { schema }) };
   const options = { [JSON_SCHEMA]: { ajvInstance: compiler } } as unknown as LibraryOptions;
   const library = new SchemaLibrary(registry.http, 'JSON', options);
-  const cache = new SchemaCache<{ readonly check: Check }>(async (id, signal) => {
-    const schema = await abortable(library.schema(id), signal);
-    if (schema === undefined) return undefined;
-    return { check: validate ? (schema as unknown as { readonly validate: ValidateFunction }).validate : undefined };
+  const cache = new SchemaCache<Loaded>(async (id, signal) => {
+    const found = await abortable(library.schema(id), signal);
+    if (found === undefined) return undefined;
+    const check = (found as unknown as { readonly validate: ValidateFunction }).validate;
+    return { check: validate ? check : undefined, schema: check.schema };
   }, registry.settings);
-  return registryFormat('json-schema', cache, (value, { check }, id) => read(value, check, id));
+  return registryFormat('json-schema', cache, {
+    read: (value, { check }, id) => read(value, check, id),
+    judge: ({ schema }) => (isNeverObject(schema) ? { refusal: NO_OBJECT, exceptions: [] } : { exceptions: [] }),
+  });
 }
+
+const NO_OBJECT = 'no value that fits it is an object, which events are';
 
 function read(value: Buffer, check: Check, id: number): ReadEvent {
   const parsed = parseObject(value.subarray(FRAME_BYTES));

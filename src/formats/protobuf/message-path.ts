@@ -25,11 +25,28 @@ export function messageAt(messages: readonly protobuf.Type[], indexes: readonly 
       };
     }
     found = only;
-    const nested = only.nestedArray.filter((type): type is protobuf.Type => type instanceof protobuf.Type);
-    level = nested.filter((type) => !isGroup(type));
-    uncounted = nested.length - level.length + only.fieldsArray.filter((field) => field.map).length;
+    ({ level, uncounted } = within(only));
   }
   return found === undefined ? { objection: 'the record has no message indexes' } : { type: found };
+}
+
+/** For each message in which an index may mean one message or another: that, and what to do. */
+export function ambiguities(messages: readonly protobuf.Type[]): string[] {
+  return messages.flatMap((type) => {
+    const { level, uncounted } = within(type);
+    const [least, most] = [level[0]?.name, level.at(-1)?.name];
+    if (level.length < 2 || uncounted === 0) return ambiguities(level);
+    const records = `records of ${level.length === 2 ? `${least} or ${most}` : `${least} to ${most}`} in ${type.name}`;
+    const because = `because ${type.name} has maps or groups, which not every client counts: move them out of ${type.name}`;
+    return [`${records} cannot always be told apart, ${because}`, ...ambiguities(level)];
+  });
+}
+
+/** The messages in a message, and how many things there that only some clients count as such. */
+function within(type: protobuf.Type): { readonly level: readonly protobuf.Type[]; readonly uncounted: number } {
+  const nested = type.nestedArray.filter((inner): inner is protobuf.Type => inner instanceof protobuf.Type);
+  const level = nested.filter((inner) => !isGroup(inner));
+  return { level, uncounted: nested.length - level.length + type.fieldsArray.filter((field) => field.map).length };
 }
 
 /** Whether a message is the content of a proto2 group. protobufjs knows, its types do not. */

@@ -18,15 +18,17 @@ export class MessageReaders {
     this.#root = root;
   }
 
-  /** @param type resolved */
+  /** Made at its first use: a chain of thousands of types is more than the stack. @param type resolved */
   of(type: protobuf.Type): Read {
     const before = this.#readers.get(type);
     if (before !== undefined) return before;
     let made: Read | undefined;
-    this.#readers.set(type, (bytes) => (made as Read)(bytes));
-    made = wellKnownReader(type.fullName.slice(1), (name) => this.#named(name)) ?? messageReader(type, this);
-    this.#readers.set(type, made);
-    return made;
+    const read: Read = (bytes) => {
+      made ??= wellKnownReader(type.fullName.slice(1), (name) => this.#named(name)) ?? messageReader(type, this);
+      return made(bytes);
+    };
+    this.#readers.set(type, read);
+    return read;
   }
 
   #named(name: string): Read | undefined {

@@ -37,6 +37,11 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['confluent.type.Decimal', decimal],
 ]);
 
+/** Whether no message of this name is an object: all that JSON writes in a way of its own, but for these. */
+export function isNeverObject(fullName: string): boolean {
+  return READERS.has(fullName) && fullName !== 'google.protobuf.Struct' && fullName !== 'google.protobuf.Value';
+}
+
 function wrapper(scalar: Scalar): Read {
   return (bytes) => {
     let wrapped = scalar.fallback;

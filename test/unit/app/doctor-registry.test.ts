@@ -81,6 +81,23 @@ test('a schema of another type, and one that is none, are wrong', async () => {
   assert.match(source?.found ?? '', /^version 1 of subject events-value: schema 1 cannot be used/);
 });
 
+test('a schema of which only some records can be read is a warning, and one that no event has fails', async () => {
+  await registry.register(SUBJECT, { type: 'AVRO', text: `["null",${EVENT}]` }, SIGNAL);
+  const { source } = await ask();
+  assert.equal(source?.status, 'warning');
+  assert.match(
+    source?.found ?? '',
+    /^version 1 of subject events-value can be read, but not all .*: values of the branch null are no objects$/,
+  );
+  registry = new MemoryRegistry();
+  await registry.register(SUBJECT, { type: 'AVRO', text: '"string"' }, SIGNAL);
+  assert.deepEqual((await ask()).source, {
+    status: 'failed',
+    found: 'version 1 of subject events-value: its values (string) are no objects, which events are: records or maps',
+    remedy: 'correct the schema, or source.format',
+  });
+});
+
 test('an output whose subject holds something else is incompatible', async () => {
   registry.judge = () => ({ compatible: false, messages: ['a field is missing'] });
   await registry.register('decisions-value', { type: 'AVRO', text: EVENT }, SIGNAL);

@@ -6,7 +6,7 @@ import { refuseUnreadableSources } from '../../../src/app/source-schema.ts';
 import type { EventFormatName } from '../../../src/config/options/source.ts';
 import { RefusedError } from '../../../src/pipeline/errors.ts';
 import { ConfluentRegistry, type NewSchema } from '../../../src/registry/index.ts';
-import { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
+import { type LogLine, RecordingLogger } from '../../support/memory/recording-telemetry.ts';
 import { fakeRegistry, registrySettings } from '../../support/registry.ts';
 import { parse } from '../config/problems-of.ts';
 
@@ -27,6 +27,9 @@ const register = ({ type, text }: NewSchema): void => {
   server.answers['/schemas/ids/7'] = found;
 };
 
+/** What the last start said, with its fields. */
+let said: readonly LogLine[] = [];
+
 async function start(format: EventFormatName, signal = new AbortController().signal): Promise<string[]> {
   const { pipelines } = parse(`
 kafka: {brokers: [broker:9092]}
@@ -37,6 +40,7 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
   const logger = new RecordingLogger();
   const of = (name: EventFormatName) => eventFormat(name, client, { validate: false });
   await refuseUnreadableSources(pipelines, client, of, { logger, signal });
+  said = logger.lines;
   return logger.lines.map(({ level, message }) => `${level}: ${message}`);
 }
 
@@ -66,6 +70,22 @@ test('a schema that no record can be read with is refused, with the subject, the
     /: schema 7 cannot be used: .*: correct the schema/,
   );
   await refused('avro', { type: 'AVRO', text: '{"type":"no such type"}' }, /: schema 7 cannot be used: /);
+  await refused('avro', { type: 'AVRO', text: '"string"' }, /: its values \(string\) are no objects, .*: correct the schema/);
+  await refused('protobuf', { type: 'PROTOBUF', text: 'syntax = "proto3"; enum E { A = 0; }' }, /: it has no messages: /);
+  await refused('json-schema', { type: 'JSON', text: '{"type":"array"}' }, /: no value that fits it is an object/);
+});
+
+test('a schema of which only some messages cannot be read starts, and the log says which', async () => {
+  const pair = (name: string) => `message ${name} { map<string, string> m = 1; message Left {} message Right {} }`;
+  register({ type: 'PROTOBUF', text: `syntax = "proto3"; ${pair('Pair')}` });
+  assert.deepEqual(await start('protobuf'), ['warn: some records of the newest schema of the source would become dead letters']);
+  assert.deepEqual(
+    said[0]?.fields.problem,
+    'records of Left or Right in Pair cannot always be told apart, because Pair has maps or groups, which not every client counts: move them out of Pair',
+  );
+  register({ type: 'PROTOBUF', text: `syntax = "proto3"; ${[1, 2, 3, 4, 5, 6, 7].map((n) => pair(`P${n}`)).join(' ')}` });
+  await start('protobuf');
+  assert.match(String(said[0]?.fields.problem), /^records of .* in P1 [^;]*(; records of [^;]*){4}; and 2 more$/);
 });
 
 test('a registry that cannot say starts all the same: records wait for it, or tell', async () => {

@@ -174,7 +174,7 @@ test('values that fit are let through: decimals that are multiples, and patterns
   await registry.close();
 });
 
-test('a schema that is there and cannot be understood makes dead letters; nobody waits for it', async () => {
+test('a schema that is there and cannot be understood makes dead letters; nobody waits for it, nor for one of thousands of types', async () => {
   const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(' ');
   let arrays: unknown = 'int';
   for (let level = 0; level < 5_000; level++) arrays = { type: 'array', items: arrays };
@@ -191,7 +191,7 @@ test('a schema that is there and cannot be understood makes dead letters; nobody
   const format = protobufFormat(registry);
   assert.match(String(await read(format, 1, '')), /^undecodable: schema 1 cannot be used: /);
   assert.match(String(await read(format, 2, '')), /^undecodable: schema 2 cannot be used: duplicate name/);
-  assert.match(String(await read(format, 3, Buffer.of(0))), /^undecodable: message M0 of the schema cannot be read: /);
+  assert.deepEqual(await read(format, 3, Buffer.of(0, 10, 2, 10, 0)), { m: { m: {} } });
   assert.match(String(await read(avroFormat(registry), 4, '')), /^undecodable: schema 4 cannot be used: /);
   await registry.close();
 });
@@ -212,3 +212,68 @@ test('a record whose schema was forgotten since it was prepared is not given up:
   assert.throws(() => avroFormat(registry).read(record(writeFrame(1, Buffer.of(0)))), /must be prepared again/);
   await registry.close();
 });
+
+test('what of a schema can never be read is known without a record', async () => {
+  const enumeration = { type: 'enum', name: 'E', symbols: ['A'] };
+  const cases: readonly (readonly [object, EventVerdict])[] = [
+    [avro, []],
+    [{ schema: '{"type":"map","values":"int"}' }, []],
+    [{ schema: JSON.stringify([EVENT, { ...EVENT, name: 'Other' }]) }, []],
+    [{ schema: JSON.stringify(['null', EVENT, enumeration]) }, [/^values of the branch null are/, /^values of the branch E are/]],
+    [{ schema: '"string"' }, /^its values \(string\) are no objects/],
+    [{ schema: '{"type":"long","logicalType":"timestamp-millis"}' }, /^its values \(long\) are no objects/],
+    [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are no objects/],
+    [{ schema: '{"type":"no such type"}' }, /^schema \d+ cannot be used: /],
+    [proto, []],
+    [
+      protobuf('message Pair { map<string, string> m = 1; message Left {} message Right {} }'),
+      [/^records of Left or Right in Pair/],
+    ],
+    [
+      protobuf('message A { message B { map<string, string> m = 1; message X {} message Y {} message Z {} } }'),
+      [/^records of X to Z in B/],
+    ],
+    [protobuf('message A { map<string, string> m = 1; message X {} } message B { message Y {} message Z {} }'), []],
+    [protobuf('enum E { A = 0; }'), /^it has no messages$/],
+    [
+      protobuf('import "google/protobuf/any.proto"; package google.protobuf; message Duration {}'),
+      /^its messages \(google\.protobuf\.Duration\)/,
+    ],
+    [protobuf('package google.protobuf; message Duration {} message Struct {}'), [/^messages google\.protobuf\.Duration are/]],
+    [protobuf('import "missing.proto"; message M {}'), /^schema \d+ cannot be used: it imports missing/],
+    [json({}), []],
+    [json({ type: ['object', 'null'] }), []],
+    [json({ $ref: '#/definitions/post', type: 'string', definitions: { post: {} } }), []],
+    [json({ oneOf: [{ type: 'string' }, { properties: {} }] }), []],
+    ...[{ type: 'array' }, { type: ['string', 'null'] }, { const: 1 }, { enum: ['a', []] }].map((schema) => never(schema)),
+    never({ allOf: [{ type: 'object' }, { anyOf: [{ type: 'string' }, { type: 'number' }] }] }),
+    [{ schemaType: 'JSON', schema: 'false' }, /^no value that fits it is an object/],
+    [{ schemaType: 'OTHER', schema: '' }, /^schema \d+ cannot be used: it is OTHER/],
+  ];
+  await using server = await fakeRegistry(Object.fromEntries(cases.map(([schema], id) => [`/schemas/ids/${id}`, schema])));
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const validating = jsonSchemaFormat(registry, { validate: true });
+  const formats = {
+    AVRO: avroFormat(registry),
+    PROTOBUF: protobufFormat(registry),
+    JSON: jsonSchemaFormat(registry, { validate: false }),
+  };
+  for (const [id, [schema, expected]] of cases.entries()) {
+    const { schemaType = 'AVRO' } = schema as { readonly schemaType?: keyof typeof formats };
+    for (const format of schemaType === 'JSON' ? [formats.JSON, validating] : [formats[schemaType] ?? formats.AVRO]) {
+      const verdict = await format.judge?.(id, signal);
+      const about = `${JSON.stringify(schema)}: ${JSON.stringify(verdict)}`;
+      if (expected instanceof RegExp) assert.match(verdict?.refusal ?? '', expected, about);
+      else {
+        assert.deepEqual([verdict?.refusal, verdict?.exceptions.length], [undefined, expected.length], about);
+        for (const [index, one] of expected.entries()) assert.match(verdict?.exceptions[index] ?? '', one, about);
+      }
+    }
+  }
+  await registry.close();
+});
+
+/** The refusal, or the exceptions. */
+type EventVerdict = RegExp | readonly RegExp[];
+const protobuf = (body: string) => ({ schemaType: 'PROTOBUF', schema: `syntax = "proto3"; ${body}` });
+const never = (schema: object): readonly [object, EventVerdict] => [json(schema), /^no value that fits it is an object/];
