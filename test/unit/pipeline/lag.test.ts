@@ -64,9 +64,33 @@ test('records behind a transaction that a producer left open are lag, until they
   assert.equal(instance.gauge('consumer_lag'), 10);
   await world.clock.advance(10 * MINUTE);
   assert.equal(instance.gauge('consumer_lag'), 10);
+  // A second one: what lies between them can be read now, and what lies behind it is known to.
+  log.append([{ key: null, value: 'hangs' }], world.clock.now(), 78);
+  world.event(0);
+  await world.clock.advance(20 * SECOND);
   log.finish(77, 'abort', world.clock.now());
+  await world.clock.advance(2 * SECOND);
+  assert.equal(instance.gauge('consumer_lag'), 2, 'at least: the end of the first transaction is not known yet');
+  log.finish(78, 'abort', world.clock.now());
   await world.clock.advance(5 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 0);
+});
+
+test('records that were fetched and wait for memory are lag: they are not taken yet', async () => {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000,
+    options: { batch: { maxRows: 10_000, maxAgeMs: 600 * SECOND } },
+    hooks: { batchRecords: () => 5 },
+    service: { fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 1_000; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
+  const taken = instance.metrics.counter('events_consumed_total');
+  assert.ok(taken > 0 && taken < 900);
+  assert.deepEqual([instance.gauge('items_in_flight'), instance.gauge('consumer_lag')], [taken, 1_000 - taken]);
 });
 
 test('all partitions of a pipeline are asked for at once, and none that was just fetched', async () => {

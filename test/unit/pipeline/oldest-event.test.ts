@@ -90,7 +90,8 @@ for (const [where, waiting] of Object.entries(CASES)) {
     assert.equal(instance.gauge('items_in_flight'), 6);
     assert.equal(oldestTakenMs(world, instance), nowMs - 9 * HOUR);
     assert.equal(told.at(-1), nowMs - 9 * HOUR);
-    if (forGood) return;
+    // The last report is of shards that are given up, perhaps with a transaction in hand.
+    if (forGood) return world.through(instance.stop());
     over = true;
     await world.untilSettled(30 * MINUTE);
     await world.clock.advance(2_000);
