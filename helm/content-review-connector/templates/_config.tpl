@@ -1,4 +1,19 @@
 {{/*
+Takes keys without a value out of a part of the configuration: to the connector they are not written. Changes it; prints nothing. Before
+anything else in each template that looks into the configuration, as `dig` goes through mappings alone.
+*/}}
+{{- define "crc.dropEmptyKeys" -}}
+{{- if kindIs "map" . -}}
+{{- $map := . -}}
+{{- range $key, $value := . -}}
+{{- if kindIs "invalid" $value -}}{{- $_ := unset $map $key -}}{{- else -}}{{- include "crc.dropEmptyKeys" $value -}}{{- end -}}
+{{- end -}}
+{{- else if kindIs "slice" . -}}
+{{- range . -}}{{- include "crc.dropEmptyKeys" . -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
 The configuration as the connector gets it: `values.config`, with what only the chart knows. What `values.config` says goes first.
 */}}
 {{- define "crc.config" -}}
