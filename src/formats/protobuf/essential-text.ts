@@ -10,7 +10,7 @@ const BLANK = /^(?:\s|\/[/*])/;
 /** Presence of fields (editions), and enums with two names for a number. */
 const NEEDED_OPTION = /^(?:allow_alias$|features(?:\.|$))/;
 
-/** What is left out becomes blanks, so that lines keep their numbers. @throws UnusableSchema for a text or a comment without end */
+/** What is left out becomes blanks, so that lines keep their numbers. @throws UnusableSchema for what has no end */
 export function essentialText(file: string): string {
   const written = new ProtoFile(file);
   let begins = true;
@@ -37,7 +37,7 @@ function isLeftOut(token: string): boolean {
 function leaveOutOptions(file: ProtoFile, open: number, close: number): void {
   let kept = 0;
   for (let from = open + 1; from < close; ) {
-    const end = file.endOf(from, ',') ?? close;
+    const end = file.endOf(from, ',', close);
     const needed = isNeeded(file, from, end);
     if (!needed) file.leaveOut(from, end);
     if (from > open + 1 && (!needed || kept === 0)) file.leaveOut(from - 1, from);
@@ -80,16 +80,18 @@ class ProtoFile {
     return this.#parts[this.#places[at] ?? -1] ?? '';
   }
 
-  /** Where `closing` is, outside of brackets that open from `at` on; undefined when other brackets close before. */
-  endOf(at: number, closing: string): number | undefined {
+  /** Where `closing` is from `at` on, outside of brackets that open there; `limit` when it is not before that. @throws UnusableSchema */
+  endOf(at: number, closing: string, limit = this.length): number {
     let depth = 0;
-    for (let next = at; next < this.length; next++) {
+    for (let next = at; next < limit; next++) {
       const token = this.token(next);
       if (depth === 0 && token === closing) return next;
       if (token === '{' || token === '[' || token === '(' || token === '<') depth++;
-      else if ((token === '}' || token === ']' || token === ')' || token === '>') && --depth < 0) return undefined;
+      else if ((token === '}' || token === ']' || token === ')' || token === '>') && --depth < 0) break;
     }
-    return undefined;
+    if (limit < this.length) return limit;
+    // To go on would be to look through all the rest again for each that follows.
+    throw new UnusableSchema('a statement or a bracket in it has no end');
   }
 
   /** @param end the first that stays */

@@ -129,4 +129,8 @@ test('a text or a comment without end, and brackets without their other half, ar
   for (const end of ['/* {', '"', "option x = '", 'option x = {;', '[', 'message A {', 'message B { int32 a = 1 [(x) = {]; }']) {
     assert.throws(() => protobufReader(`syntax = "proto3"; message M {} ${end}`), UnusableSchema, end);
   }
+  // Looked through once, not once for each.
+  for (const many of ['{option ', '[', 'option {']) {
+    for (const rest of ['', '}'.repeat(100_000)]) assert.throws(() => essentialText(many.repeat(50_000) + rest), /has no end$/);
+  }
 });
