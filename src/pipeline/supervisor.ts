@@ -13,7 +13,7 @@ import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
 import { RefusedError } from './errors.ts';
 import { Ledger } from './ledger.ts';
-import { EndsInquiry } from './log-ends.ts';
+import { EndsInquiry, type EndsWanted } from './log-ends.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
 import { ShardWorker, type WorkerReport } from './shard-worker.ts';
@@ -63,9 +63,7 @@ export class Supervisor {
     this.#budget = budget;
     this.#logger = ports.logger;
     this.#onRefused = onRefused;
-    this.#ends = new EndsInquiry(ports, options.source.topic, () =>
-      [...this.#slots.values()].flatMap(({ worker }) => worker?.owned?.intake ?? []),
-    );
+    this.#ends = new EndsInquiry(ports, options.source.topic, () => this.#intakes());
   }
 
   /** Resolves when the group was joined. @throws RefusedError, or why Kafka cannot be reached. */
@@ -182,6 +180,12 @@ export class Supervisor {
     const silentMs = clock.now() - group.lastHeardMs();
     if (silentMs < timing.sessionTimeoutMs) return undefined;
     return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
+  }
+
+  /** Who wants to know how far the source goes. Brokers that do not answer the group are not asked anything else. */
+  #intakes(): readonly EndsWanted[] {
+    if (this.#absence() !== undefined) return [];
+    return [...this.#slots.values()].flatMap(({ worker }) => worker?.owned?.intake ?? []);
   }
 
   #publishMembership(): void {

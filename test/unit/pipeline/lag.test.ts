@@ -147,3 +147,17 @@ test('nobody asks once the pipeline has stopped', async () => {
   await world.clock.advance(10 * MINUTE);
   assert.deepEqual([questions.asked.length, instance.process.timers], [asked, 0]);
 });
+
+test('brokers that do not answer the group are not asked either', async () => {
+  const { world, questions } = watched({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.advance(MINUTE);
+  instance.group.isolate();
+  await world.clock.advance(MINUTE);
+  const asked = questions.asked.length;
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(questions.asked.length, asked);
+  instance.group.heal();
+  await world.clock.advance(MINUTE);
+  assert.ok(questions.asked.length > asked);
+});
