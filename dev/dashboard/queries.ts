@@ -16,6 +16,10 @@ export function series(name: MetricName, extra = '', ending: '' | '_bucket' | '_
   return `${METRIC_PREFIX}${name}${ending}{${matchers.join(',')}}`;
 }
 
+/** What fires, of what the variables choose. Alerts about an instance name no pipeline, some neither an instance nor a job. */
+export const FIRING =
+  'ALERTS{alertname=~"ContentReview.+",alertstate="firing",job=~"$job|",instance=~"$instance|",pipeline=~"$pipeline|"}';
+
 /** Of Node itself. */
 export const nodeSeries = (name: `nodejs_${string}` | `process_${string}`): string => `${name}{${EVERYWHERE}}`;
 
@@ -39,3 +43,6 @@ export const age = (name: NamesOf<'gauge'>, by: string): string => `time() - min
 
 /** 0 where there may rightly be nothing: no failure, no wait. */
 export const orZero = (expression: string): string => `(${expression}) or on () vector(0)`;
+
+/** What is in an `orZero`, which says nothing about it by giving a number. */
+export const withoutZero = (expression: string): string | undefined => /^\((.+)\) or on \(\) vector\(0\)$/.exec(expression)?.[1];

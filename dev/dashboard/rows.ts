@@ -1,7 +1,7 @@
 /** What the dashboard shows, from what matters to users down to Node. */
 import { OBJECTIVE_SECONDS, OBJECTIVE_SHARE } from '../alerts/objective.ts';
 import type { PanelSpec } from './panels.ts';
-import { age, gauge, mean, nodeSeries, orZero, quantile, rate, series, sum } from './queries.ts';
+import { age, FIRING, gauge, mean, nodeSeries, orZero, quantile, rate, series, sum } from './queries.ts';
 
 export interface Row {
   readonly title: string;
@@ -44,9 +44,9 @@ const objective: Row = {
     },
     {
       title: 'Alerts',
-      about: 'Alerts of the connector that fire now. docs/runbook has a page for each.',
+      about: 'Alerts that fire now, of the jobs, instances and pipelines chosen. docs/runbook has a page for each.',
       unit: 'short',
-      lines: [['firing', orZero('count(ALERTS{alertname=~"ContentReview.+",alertstate="firing"})')]],
+      lines: [['firing', orZero(`count(${FIRING})`)]],
       limits: [1, 1],
     },
   ],

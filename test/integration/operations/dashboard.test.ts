@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { RULES_FILE } from '../../../dev/alerts/rules.ts';
 import { dashboard } from '../../../dev/dashboard/dashboard.ts';
+import { withoutZero } from '../../../dev/dashboard/queries.ts';
 import { execute } from '../../../dev/helm/execute.ts';
 import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
 import { startPrometheus } from '../../../dev/prometheus/server.ts';
@@ -17,7 +18,15 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PARTITIONS = 2;
 /** A second between scrapes, so that these hold several. */
-const RANGES = { $__rate_interval: '20s', $__range: '1m', $job: '.*', $instance: '.*', $pipeline: '.*' };
+const RANGES: Readonly<Record<string, string>> = {
+  $__rate_interval: '20s',
+  $__range: '1m',
+  $job: '.*',
+  $instance: '.*',
+  $pipeline: '.*',
+};
+/** What this connector has no data for: no registry, no TLS to Kafka. test/unit/structure/runbook.test.ts looks at names and labels. */
+const WITHOUT_DATA = ['Schema registry', 'Certificates'];
 /** Of Node, by prom-client; ours have none. */
 const DISLIKED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -27,10 +36,19 @@ const { promtool } = await ensurePrometheus();
 
 const stack = await startStack(kafka, directory, {
   partitions: PARTITIONS,
-  pipeline: { batch: { maxRows: 20, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+  pipeline: {
+    source: { filter: "type != 'noise'" },
+    batch: { maxRows: 20, maxAge: '200ms' },
+    // A wait for the key is at least half of it, which a scrape meets.
+    review: { poll: { initial: '50ms', max: '200ms' }, authPause: '4s' },
+  },
   policy: {
+    // A scrape meets each batch.
+    timing: { reviewTime: '1200ms' },
     faults: [
       { operation: 'create_batch', action: 'answer', status: 503 },
+      // Of both shards: one that gets through ends the wait of the other.
+      { operation: 'create_batch', action: 'answer', status: 401, skip: 3, times: 3 },
       { operation: 'review', action: 'batch_error', skip: 1 },
       { operation: 'review', action: 'rows', skip: 3, duplicated: 1 },
     ],
@@ -39,20 +57,25 @@ const stack = await startStack(kafka, directory, {
 after(() => stack.stop());
 const replica = await stack.startReplica();
 const { host } = new URL(await replica.url());
+/** Those of the product do not fire while it works. */
+const firing = path.join(directory, 'firing.yaml');
+const rule = { alert: 'ContentReviewOfThisTest', expr: 'content_review_shards_owned > 0' };
+writeFileSync(firing, JSON.stringify({ groups: [{ name: 'firing', rules: [rule] }] }));
 const prometheus = await startPrometheus({
   directory: path.join(directory, 'prometheus'),
   target: host,
   job: 'content-review-connector',
-  rules: [fileURLToPath(RULES_FILE)],
+  rules: [fileURLToPath(RULES_FILE), firing],
 });
 after(() => prometheus.stop());
 
 describe('a Prometheus that scrapes a connector', () => {
   let sent = 0;
 
-  /** Events, one of them poison. */
+  /** Events, one of them poison and one of them passed over. */
   async function send(events: number): Promise<void> {
-    const value = (n: number) => (n === 0 ? 'not json' : JSON.stringify({ type: 'post', content: `text ${n}` }));
+    const value = (n: number) =>
+      n === 0 ? 'not json' : JSON.stringify({ type: n === 1 ? 'noise' : 'post', content: `text ${n}` });
     await kafka.write(
       stack.topics.source,
       Array.from({ length: events }, (_, n) => ({ partition: n % PARTITIONS, value: value(n) })),
@@ -64,13 +87,16 @@ describe('a Prometheus that scrapes a connector', () => {
     eventually(
       `${sent} events are settled, and Prometheus has seen it`,
       async () => {
-        const [sample] = await prometheus.query('sum(content_review_decisions_total) + sum(content_review_dead_lettered_total)');
+        const ends = ['decisions', 'dead_lettered', 'events_skipped'].map((name) => `sum(content_review_${name}_total)`);
+        const [sample] = await prometheus.query(ends.join(' + '));
         return sample?.value === sent;
       },
       { deadlineMs: 40_000 },
     );
 
   it('finds data for every expression of the dashboard', async () => {
+    // What was before its first scrape it does not know.
+    await eventually('it scrapes', async () => (await prometheus.query('up == 1')).length === 1);
     await send(100);
     await settled();
     let empty = expressions();
@@ -92,6 +118,14 @@ describe('a Prometheus that scrapes a connector', () => {
     });
   });
 
+  it('counts the alerts of the chosen job, instance and pipeline, and those that name none', async () => {
+    const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'Alerts');
+    const count = async (chosen: Readonly<Record<string, string>>) => (await prometheus.query(valued(expr, chosen)))[0]?.value;
+    await eventually('the alert fires', async () => (await count({})) === 1);
+    assert.equal(await count({ $job: 'content-review-connector', $instance: host, $pipeline: '.+' }), 1);
+    for (const other of ['$job', '$instance', '$pipeline']) assert.equal(await count({ [other]: 'other' }), 0, other);
+  });
+
   it('reads OpenMetrics, with units, and promtool has nothing to say about the names', async () => {
     assert.deepEqual(await prometheus.metadata('content_review_event_to_decision_seconds'), [
       { type: 'histogram', unit: 'seconds', help: METRICS.event_to_decision_seconds.help },
@@ -108,8 +142,8 @@ describe('a Prometheus that scrapes a connector', () => {
   });
 
   it('finds every metric of the list that such a pipeline has', async () => {
-    /** Without a filter, a schema registry, TLS and tracing there are none. */
-    const absent = ['events_skipped_total', 'schema_registry', 'kafka_tls', 'trace_'];
+    /** Without a schema registry, TLS and tracing there are none. */
+    const absent = ['schema_registry', 'kafka_tls', 'trace_'];
     let missing = Object.entries<MetricDefinition>(METRICS)
       .map(([name, { kind }]) => `content_review_${name}${kind === 'histogram' ? '_count' : ''}`)
       .filter((name) => !absent.some((part) => name.includes(part)));
@@ -131,12 +165,23 @@ describe('a Prometheus that scrapes a connector', () => {
   });
 });
 
+/** What gives a number, and where 0 would be given for nothing, what gives it within the last minute without that. */
 function expressions(): { readonly panel: string; readonly expr: string }[] {
+  return targets().flatMap(({ panel, expr }) => {
+    const inner = withoutZero(expr);
+    if (inner === undefined || WITHOUT_DATA.includes(panel)) return [{ panel, expr: valued(expr) }];
+    // This test has no last week.
+    return [{ panel, expr: `last_over_time((${valued(inner).replaceAll(' offset 1w', '')})[1m:1s])` }];
+  });
+}
+
+function targets(): { readonly panel: string; readonly expr: string }[] {
   return (dashboard().panels ?? []).flatMap((panel) => {
     const { title = '', targets = [] } = panel as { title?: string; targets?: { expr: string }[] };
-    return targets.map(({ expr }) => ({
-      panel: title,
-      expr: Object.entries(RANGES).reduce((text, [name, value]) => text.replaceAll(name, value), expr),
-    }));
+    return targets.map(({ expr }) => ({ panel: title, expr }));
   });
+}
+
+function valued(expr: string, chosen: Readonly<Record<string, string>> = {}): string {
+  return Object.entries({ ...RANGES, ...chosen }).reduce((text, [name, value]) => text.replaceAll(name, value), expr);
 }

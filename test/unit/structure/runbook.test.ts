@@ -130,6 +130,27 @@ test('every metric that documents, rules, dashboard and chart name exists, with 
   assert.deepEqual(problems, []);
 });
 
+test('the dashboard groups by labels that its metrics have, and its legends name what is left of them', () => {
+  const all = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
+  const { panels } = JSON.parse(dashboardFile()) as {
+    panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
+  };
+  const problems = panels.flatMap(({ title, targets = [] }) =>
+    targets.flatMap(({ expr, legendFormat }) => {
+      const metrics = [...expr.matchAll(/\bcontent_review_\w+/g)].map(([name]) => all.get(name) ?? histogramOf(name, all));
+      const has = new Set<string>([...GIVEN, ...metrics.flatMap((metric) => metric?.labels ?? [])]);
+      const listed = (pattern: RegExp) => [...expr.matchAll(pattern)].flatMap(([, names = '']) => names.split(', '));
+      const by = listed(/ by \(([^)]+)\)/g);
+      const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
+      return [
+        ...[...by, ...listed(/ignoring \(([^)]+)\)/g)].filter((label) => !has.has(label)),
+        ...legend.filter((label) => !(by.length > 0 ? by.includes(label) : has.has(label))),
+      ].map((label) => `${title}: ${label} in ${expr}`);
+    }),
+  );
+  assert.deepEqual(problems, []);
+});
+
 function histogramOf(series: string, metrics: ReadonlyMap<string, MetricDefinition>): MetricDefinition | undefined {
   const metric = metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
   return metric?.kind === 'histogram' ? metric : undefined;
