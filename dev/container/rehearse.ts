@@ -151,6 +151,9 @@ http: { host: 0.0.0.0, port: ${port} }
       `a command that the console offers ends with 0 (${[...program, 'check', '--config', configFile].join(' ')})`,
       offered.code === 0,
     );
+    const doctor = await outcome(contained(image, [...entrypoint, 'doctor', '--config', CONFIG]));
+    expect(`doctor finds nothing wrong (${doctor.code})`, doctor.code === 0);
+    if (doctor.code !== 0) say(doctor.output);
     const alive = await outcome(contained(image, healthcheck, { HTTP_PORT: String(port) }));
     expect(`the health check of the connector ends with 0 (${alive.code})`, alive.code === 0);
 
