@@ -8,7 +8,7 @@ import { protobufReader } from '../../support/protobuf.ts';
 const anything = fc.string({ unit: fc.constantFrom(...'{}[]()<>;:=,"\'/*\\ \n', 'option ', 'message M {', 'a'), maxLength: 12 });
 const comment = fc.oneof(
   anything.map((text) => `//${text.replaceAll('\n', ' ')}\n`),
-  anything.map((text) => `/*${text.replaceAll('*/', '')} */`),
+  anything.map((text) => `/*${text.replace(/\*+\//g, '/')} */`),
 );
 const literal = fc.tuple(anything, fc.constantFrom('"', "'")).map(([text, quote]) => {
   const escaped = text.replaceAll('\n', ' ').replace(/[\\"']/g, '\\$&');
