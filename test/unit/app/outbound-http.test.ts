@@ -1,8 +1,9 @@
 /** The way to the schema registry and to the token endpoint: by the proxies of the service, with authorities of their own. */
 import assert from 'node:assert/strict';
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { saslOptions } from '../../../src/app/kafka-connection.ts';
 import { outboundHttp } from '../../../src/app/outbound-http.ts';
 import { schemaRegistry } from '../../../src/app/schema-registry.ts';
@@ -116,12 +117,30 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   });
 });
 
+test('a proxy that is reached by https is trusted by the authorities of the service, not by those of the registry', async (t) => {
+  const authority = certificateAuthority('Proxies');
+  const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
+  const proxy = await proxyServer(t, undefined, { cert, key });
+  const { port } = await httpsServer(t, () => SCHEMA);
+  const ca = path.join(temporaryDirectory(), 'proxies.pem');
+  writeFileSync(ca, authority.certificate);
+  const setup = { registry: `https://files.example.com:${port}`, proxy: `{url: "${proxy.url}"}` };
+  assert.equal(await answered(t, configOf({ ...setup, more: `, tls: {ca: "${ca}"}` })), '"string"');
+  assert.match(
+    await refused(t, configOf(setup)),
+    /the proxy did not let the request to the registry through \((UNABLE_TO|SELF_SIGNED)/,
+  );
+});
+
 test('schemaRegistry.ca is read again when it changes, and no other authority is trusted beside it', async (t) => {
   const { port, server } = await httpsServer(t, () => SCHEMA);
   const ca = path.join(temporaryDirectory(), 'ca.pem');
   const other = certificateAuthority('Others');
   writeFileSync(ca, other.certificate);
-  // The service trusts it, and the registry's own list does not.
+  // Node.js trusts it, and so does the service; the registry's own list does not.
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, readFileSync(pem('ca.pem'), 'utf8')]);
+  t.after(() => setDefaultCACertificates(before));
   const config = configOf({ registry: `https://127.0.0.1:${port}`, ca, more: `, tls: {ca: "${pem('ca.pem')}"}` });
   const registry = schemaRegistry(config);
   assert.ok(registry !== undefined);
