@@ -5,6 +5,7 @@ export interface Alert {
   readonly name: `ContentReview${string}`;
   /** critical: somebody gets up. warning: somebody looks within the day. */
   readonly severity: 'critical' | 'warning';
+  /** Of metrics of the connector, of Node and `up`: the chart puts matchers for its release at those names. */
   readonly expr: string;
   /** How long it must hold. */
   readonly for: string;

@@ -56,7 +56,7 @@ async function rulesOf(release: Release, helm: string, chart: string, values: st
   const matchers = `{${labelsOf(release)}`;
   const wrong = groups
     .flatMap(({ rules }) => rules.map(({ expr }) => expr))
-    .filter((expr) => /\b(up|content_review[_:][\w:]+)(?![\w:]|\{@[,}])/.test(expr.replaceAll(matchers, '{@')));
+    .filter((expr) => /\b(up|(content_review|nodejs|process)[_:][\w:]+)(?![\w:]|\{@[,}])/.test(expr.replaceAll(matchers, '{@')));
   if (groups.length === 0 || wrong.length > 0) throw new Error(`not all of these ask for ${matchers}}:\n${wrong.join('\n')}`);
   const file = path.join(directory, `rules-${name}.yaml`);
   writeFileSync(file, stringify({ groups }));

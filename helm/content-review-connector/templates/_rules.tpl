@@ -46,7 +46,7 @@ names of namespaces and releases may look like metrics.
 */}}
 {{- define "crc.scoped" -}}
 {{- if .selector -}}
-{{- $metric := "\\b(up|content_review[_:][\\w:]+)" -}}
+{{- $metric := "\\b(up|(?:content_review|nodejs|process)[_:][\\w:]+)" -}}
 {{- $marked := regexReplaceAll (printf "%s\\{" $metric) .expr "${1}{@@," -}}
 {{- regexReplaceAll (printf "%s([^\\w:{]|$)" $metric) $marked "${1}{@@}${2}" | replace "@@" .selector -}}
 {{- else -}}

@@ -54,6 +54,21 @@ test('the list of pages has each alert with its severity', () => {
   );
 });
 
+test('the rules ask for metrics of the connector, of Node and up: at those names the chart puts what its release is found by', () => {
+  const rules = [...ALERTS, ...RECORDINGS].map(({ expr }) => expr);
+  const words = rules.flatMap((expr) =>
+    // Without labels, texts, functions and numbers.
+    [
+      ...expr
+        .replaceAll(/(?:by|on|ignoring|group_left) ?\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|offset \w+/g, ' ')
+        .matchAll(/[a-zA-Z_][\w:]*\b(?! ?\()/g),
+    ].map(([word]) => word),
+  );
+  const operators = new Set(['and', 'or', 'unless', 'bool', 'sum', 'max', 'min', 'count']);
+  const other = words.filter((word) => !operators.has(word) && !/^(up|(content_review|nodejs|process)[_:].+)$/.test(word));
+  assert.deepEqual(other, []);
+});
+
 test('the rules link to pages that are there', () => {
   const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(([, link = '']) => link);
   assert.equal(links.length, ALERTS.length);
