@@ -205,7 +205,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       // Down after an hour of work, and whoever waits for it tries most of the time.
       {
         series: {
-          ...unavailable('0x60 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1 0 0 1'),
+          ...unavailable('0x60 1 0 0 0 0 0 1 0 0 0 0 0 0 1 0 0 0 0'),
           ...requests('get_batch', '0+60x60 3600x40', '0x60 20+20x40'),
         },
         at: '76m',
