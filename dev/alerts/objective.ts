@@ -3,14 +3,14 @@ import { type Alert, expr, type Group, PIPELINE, type Recording } from './alert.
 
 /** A bucket of `event_to_decision_seconds`. */
 export const OBJECTIVE_SECONDS = 3_600;
-/** Share of publications that must be in time. */
+/** Share of decisions that must be in time. */
 export const OBJECTIVE_SHARE = 0.99;
 
 const BUDGET = 1 - OBJECTIVE_SHARE;
 const WINDOWS = ['5m', '30m', '1h', '6h', '3d'] as const;
 type Window = (typeof WINDOWS)[number];
 
-const late = (window: Window) => `content_review:late_publications:ratio_rate${window}` as const;
+const late = (window: Window) => `content_review:late_decisions:ratio_rate${window}` as const;
 
 const recordings = WINDOWS.map(
   (window): Recording => ({
@@ -28,7 +28,7 @@ function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${limit} and ${late(short)} > ${limit})`;
 }
 
-const OBJECTIVE = `${OBJECTIVE_SHARE * 100} % of publications within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event`;
+const OBJECTIVE = `${OBJECTIVE_SHARE * 100} % of decisions within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event`;
 
 const alerts: readonly Alert[] = [
   {

@@ -18,7 +18,7 @@ const objective: Row = {
   stats: [
     {
       title: 'In time',
-      about: `Share of publications within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event, over the time shown. The objective is ${OBJECTIVE_SHARE * 100} %.`,
+      about: `Share of decisions within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event, over the time shown. The objective is ${OBJECTIVE_SHARE * 100} %.`,
       unit: 'percentunit',
       lines: [
         [

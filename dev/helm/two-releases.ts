@@ -93,9 +93,9 @@ const CASE = {
       ],
     },
     {
-      expr: 'content_review:late_publications:ratio_rate1h',
+      expr: 'content_review:late_decisions:ratio_rate1h',
       eval_time: '50m',
-      exp_samples: [{ labels: `content_review:late_publications:ratio_rate1h{${labelsOf(THERE)},pipeline="p"}`, value: 1 }],
+      exp_samples: [{ labels: `content_review:late_decisions:ratio_rate1h{${labelsOf(THERE)},pipeline="p"}`, value: 1 }],
     },
   ],
 };

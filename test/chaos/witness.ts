@@ -8,9 +8,9 @@ import { RETURNED_HEADERS } from './hostile-parts.ts';
 import { Imported } from './imported.ts';
 import { type Evidence, judge, liveJobKeys } from './judge.ts';
 import { judgeContracts } from './judge-contracts.ts';
+import type { Ground, Produced } from './judge-records.ts';
 import { judgeSilence } from './judge-silence.ts';
 import type { Kind } from './pipelines.ts';
-import type { Ground, Produced } from './judge-records.ts';
 
 export class Witness {
   readonly outputs: ReadRecord[] = [];

@@ -20,24 +20,27 @@ export function allowHttpOption() {
 
 /** `service.proxy`. */
 export function proxyOptions(readSecret: ReadSecret) {
-  return group('The proxy to the service, the storage, the schema registry and the endpoint of tokens for Kafka. This machine is always reached without one.', {
-    url: value<string>({
-      help: '`environment` takes HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` takes no proxy, whatever they say.',
-      allowed: 'environment, none, or an http:// or https:// address without user and path',
-      fallback: 'environment',
-      parse: parseProxy,
-    }),
-    credentials: optionalSecret({
-      help: '`user:password` for the proxy of `url`. A file is read again when it changes.',
-      read: readSecret,
-    }),
-    noProxy: texts({
-      help: 'What is reached without the proxy of `url`, as NO_PROXY writes it: example.com with everything below it, *, an address, a network.',
-      allowed: 'a list of hosts and networks, or one text with commas',
-      fallback: [],
-      check: (text) => (text === '*' ? undefined : networkObjection(text.replace(/^\./, '').replace(/:\d+$/, ''))),
-    }),
-  });
+  return group(
+    'The proxy to the service, the storage, the schema registry and the endpoint of tokens for Kafka. This machine is always reached without one.',
+    {
+      url: value<string>({
+        help: '`environment` takes HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` takes no proxy, whatever they say.',
+        allowed: 'environment, none, or an http:// or https:// address without user and path',
+        fallback: 'environment',
+        parse: parseProxy,
+      }),
+      credentials: optionalSecret({
+        help: '`user:password` for the proxy of `url`. A file is read again when it changes.',
+        read: readSecret,
+      }),
+      noProxy: texts({
+        help: 'What is reached without the proxy of `url`, as NO_PROXY writes it: example.com with everything below it, *, an address, a network.',
+        allowed: 'a list of hosts and networks, or one text with commas',
+        fallback: [],
+        check: (text) => (text === '*' ? undefined : networkObjection(text.replace(/^\./, '').replace(/:\d+$/, ''))),
+      }),
+    },
+  );
 }
 
 /** `service.tls`. */

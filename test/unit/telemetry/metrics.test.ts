@@ -128,3 +128,16 @@ describe('prometheus metrics', () => {
     assert.match(await two.render(), /content_review_memory_used_bytes 0/);
   });
 });
+
+it('an observation counts once unless it says how often, and a whole number of times', async () => {
+  const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
+  const labels = { pipeline: 'p' };
+  metrics.observe('event_to_decision_seconds', labels, 3_000);
+  metrics.observe('event_to_decision_seconds', labels, 4_000, 5_000);
+  const text = await metrics.render();
+  assert.match(text, /event_to_decision_seconds_bucket\{le="3600",pipeline="p"\} 1\n/);
+  assert.match(text, /event_to_decision_seconds_count\{pipeline="p"\} 5001\n/);
+  assert.match(text, /event_to_decision_seconds_sum\{pipeline="p"\} 20003000\n/);
+  for (const times of [0, -1, 0.5, Number.NaN])
+    assert.throws(() => metrics.observe('event_to_decision_seconds', labels, 1, times), /nothing is observed/);
+});

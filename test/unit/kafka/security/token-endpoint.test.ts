@@ -3,8 +3,8 @@ import { after, describe, it } from 'node:test';
 import type { TokenOptions } from '../../../../src/kafka/security/options.ts';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
 import { requestToken } from '../../../../src/kafka/security/token-endpoint.ts';
-import { directHttp } from '../../../support/direct-http.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from '../../../integration/kafka/token-server.ts';
+import { directHttp } from '../../../support/direct-http.ts';
 
 const SECRET = 'secret:with ü';
 const server = await tokenServer(() => tokenAnswer('t', 1_000));
