@@ -29,7 +29,13 @@ export function allFormats(
     async start(signal) {
       if (registry === undefined) return;
       health.notReady(CONDITION, 'looking up the schemas of sources and outputs');
-      await refuseUnreadableSources(pipelines, registry, of, { logger, signal });
+      await refuseUnreadableSources(pipelines, {
+        registry,
+        formatOf: of,
+        onUnreadable: settings.onUnreadableSource,
+        logger,
+        signal,
+      });
       await outputs.prepare({ registry, urls: settings.urls, clock: systemClock, random: systemRandom, logger, signal });
       signal.throwIfAborted();
       health.ready(CONDITION);

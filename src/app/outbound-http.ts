@@ -21,10 +21,13 @@ export function outboundHttp(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): HttpExchange {
   const { proxy, tls } = networkSettings(service);
+  const rules = proxyRules(proxy, env);
+  // Files of the service that nobody needs here must not stop a login to Kafka.
+  const byTls = [rules.https, rules.http].some((url) => url?.protocol === 'https:');
   const timeouts = { connectTimeoutMs: timeoutMs, headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
   return new HttpPool(timeouts, connections, {
-    proxyFor: proxyChooser(proxyRules(proxy, env)),
+    proxyFor: proxyChooser(rules),
     tls: TlsContext.of({ ca, withDefaults: false }),
-    proxyTls: TlsContext.of({ ca: tls.ca ?? [] }),
+    proxyTls: byTls ? TlsContext.of({ ca: tls.ca ?? [] }) : undefined,
   });
 }

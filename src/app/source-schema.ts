@@ -57,7 +57,16 @@ function listed(exceptions: readonly string[]): string {
 }
 
 /** A registry that is slower than this is left alone: records wait for it anyway. */
-const LOOK_MS = 10_000;
+const LOOK_MS = 30_000;
+
+export interface Look {
+  readonly registry: Pick<SchemaRegistry, 'version'>;
+  readonly formatOf: (name: EventFormatName) => EventFormat;
+  /** What to do about a schema with which no record can be read. */
+  readonly onUnreadable: 'refuse' | 'warn';
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Looks once at the newest schema of each source. What the registry cannot say now, records will tell.
@@ -65,19 +74,19 @@ const LOOK_MS = 10_000;
  */
 export async function refuseUnreadableSources(
   pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],
-  registry: Pick<SchemaRegistry, 'version'>,
-  formatOf: (name: EventFormatName) => EventFormat,
-  { logger, signal }: { readonly logger: Logger; readonly signal: AbortSignal },
+  { registry, formatOf, onUnreadable, logger, signal }: Look,
 ): Promise<void> {
-  for (const pipeline of pipelines.filter(hasSchema)) {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+  const look = async (pipeline: Pick<PipelineConfig, 'name' | 'source'>) => {
     const { name, source } = pipeline;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
     try {
       const found = await sourceSchema(pipeline, registry, () => formatOf(source.format), limit);
       if (found.state === 'unreadable') {
         const { which, problem, remedy } = found;
         const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
-        throw new RefusedError(`pipeline ${name}: ${what}: ${problem}: ${remedy}`);
+        const message = `${what}: ${problem}: ${remedy}`;
+        if (onUnreadable === 'warn') return logger.warn({ pipeline: name, error: message }, 'the source cannot be read');
+        throw new RefusedError(`pipeline ${name}: ${message}, or set schemaRegistry.onUnreadableSource to warn`);
       }
       if (found.state !== 'partly_readable') logger.info({ pipeline: name, ...found }, 'schema of the source');
       else logger.warn({ pipeline: name, ...found }, 'some records of the newest schema of the source would become dead letters');
@@ -87,5 +96,6 @@ export async function refuseUnreadableSources(
       const because = limit.aborted ? 'it takes too long' : (registryRefusal(error, 'read') ?? (error as Error).message);
       logger.warn({ pipeline: name, error: because }, 'could not look at the newest schema of the source; its records will tell');
     }
-  }
+  };
+  await Promise.all(pipelines.filter(hasSchema).map(look));
 }

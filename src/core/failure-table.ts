@@ -304,7 +304,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'Kafka out of reach',
     connector: 'Stands still, keeps trying, and claims its shards again when the group answers.',
-    user: 'Not ready (`/readyz`), `consumer_lag` grows',
+    user: 'Not ready (`/readyz`); `consumer_lag` stays as it was, nobody can tell',
     provenBy: {
       file: 'test/integration/kafka/group-failures.test.ts',
       test: 'is told of the loss when the broker goes, and comes back with it',

@@ -42,7 +42,7 @@ export interface EventFormat {
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
    * What of a schema can be read, where values name one. Waits for the registry as `prepare` does.
-   * @throws the signal's reason
+   * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
   /** After `prepare`; throws only when what that loaded is no longer at hand. Messages never show what the record holds (I6). */

@@ -69,12 +69,13 @@ export async function readToDecode(
   begin: () => { readonly wanted: CoordinateSet; readonly found: (records: readonly SourceRecord[]) => void },
 ): Promise<() => void> {
   const { context, signal } = shard;
-  for (;;) {
+  // Twice as patient each time: what was found to be no schema is asked for again after a while.
+  for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
     const release = await shard.saysWhy('work_memory', context.budget.rewind(bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records) => {
-        await shard.prepared(records, PATIENCE_MS);
+        await shard.prepared(records, patienceMs);
         signal.throwIfAborted();
         found(records);
       });

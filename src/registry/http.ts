@@ -20,19 +20,25 @@ const UNKNOWN_CODES = { from: 40_400, to: 40_499 };
 /** All others ask, and may be asked anywhere. */
 const CHANGES: ReadonlySet<RegistryOperation> = new Set(['register', 'set_config']);
 
+/** So long an address that gave no answer is not asked for what another does not know. */
+const SILENT_MS = 60_000;
+
 export class RegistryHttp {
   readonly #settings: RegistrySettings;
   #http: HttpExchange | undefined;
   #closed = false;
   /** Index of the address that answered last. */
   #first = 0;
+  /** When each address last gave no answer, ms of the process. */
+  readonly #silentMs: number[] = [];
 
   constructor(settings: RegistrySettings) {
     this.#settings = settings;
   }
 
   /**
-   * What one address does not know (404) the others may: the replicas of a registry lag behind each other.
+   * What one address does not know (404) the others may, but for those that have just given no answer: the replicas of a registry
+   * lag behind each other.
    * @returns the answer's JSON. @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once
    */
   async ask(request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
@@ -41,13 +47,17 @@ export class RegistryHttp {
     let unknown: RegistryRefused | undefined;
     for (let step = 0; step < urls.length; step++) {
       const index = (this.#first + step) % urls.length;
+      // Its limit of time would be spent on each id that is none.
+      if (unknown !== undefined && performance.now() - (this.#silentMs[index] ?? Number.NEGATIVE_INFINITY) < SILENT_MS) continue;
       try {
         const answer = await this.#askOne(urls[index] as string, request, signal);
         this.#first = index;
         return answer;
       } catch (error) {
-        if (error instanceof RegistryUnavailable) failure = error;
-        else if (error instanceof RegistryRefused && error.isUnknown && !CHANGES.has(request.operation)) unknown ??= error;
+        if (error instanceof RegistryUnavailable) {
+          failure = error;
+          this.#silentMs[index] = performance.now();
+        } else if (error instanceof RegistryRefused && error.isUnknown && !CHANGES.has(request.operation)) unknown ??= error;
         else throw error;
       }
     }

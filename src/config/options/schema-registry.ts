@@ -2,7 +2,7 @@ import { group } from '../option.ts';
 import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import type { Refusal } from '../units.ts';
-import { duration, flag, optionalSecret, optionalText, texts } from '../values.ts';
+import { choice, duration, flag, optionalSecret, optionalText, texts } from '../values.ts';
 import { pemFiles } from './kafka-tls.ts';
 
 /** `schemaRegistry`. */
@@ -37,6 +37,11 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
       validate: flag({
         help: 'Whether values in format json-schema are checked against their schemas; one that does not fit becomes a dead letter. Producers did it already, and it costs a pass over every value.',
         fallback: false,
+      }),
+      onUnreadableSource: choice({
+        help: 'When no value can be read with the newest schema under <source topic>-value: refuse the start, or warn, and let the records become dead letters. Set warn when the producers use another subject.',
+        of: ['refuse', 'warn'],
+        fallback: 'refuse',
       }),
       timeout: duration({ help: 'Limit of one request at one address.', fallback: '10s', min: '10ms', max: '5m' }),
     },

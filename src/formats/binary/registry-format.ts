@@ -17,7 +17,11 @@ export function registryFormat<T>(name: string, cache: SchemaCache<T>, { read, j
       await cache.ensure([id], signal);
       const loaded = cache.get(id);
       if (loaded === undefined) throw new Error(`schema ${id} is not at hand`);
-      return loaded.poison === undefined ? judge(loaded.schema) : { refusal: loaded.poison.message, exceptions: [] };
+      if (loaded.poison === undefined) return judge(loaded.schema);
+      const { reason, message } = loaded.poison;
+      // A registry's replicas lag: that one does not know a schema says nothing about it.
+      if (reason === 'unknown_schema') throw new Error(message);
+      return { refusal: message, exceptions: [] };
     },
     read: ({ value, headers }) => {
       const frame = readFrame(value, headers);

@@ -30,7 +30,11 @@ const register = ({ type, text }: NewSchema): void => {
 /** What the last start said, with its fields. */
 let said: readonly LogLine[] = [];
 
-async function start(format: EventFormatName, signal = new AbortController().signal): Promise<string[]> {
+async function start(
+  format: EventFormatName,
+  signal = new AbortController().signal,
+  onUnreadable: 'refuse' | 'warn' = 'refuse',
+): Promise<string[]> {
   const { pipelines } = parse(`
 kafka: {brokers: [broker:9092]}
 service: {baseUrl: "https://review.example", apiKey: key-1}
@@ -39,7 +43,7 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
 `);
   const logger = new RecordingLogger();
   const of = (name: EventFormatName) => eventFormat(name, client, { validate: false });
-  await refuseUnreadableSources(pipelines, client, of, { logger, signal });
+  await refuseUnreadableSources(pipelines, { registry: client, formatOf: of, onUnreadable, logger, signal });
   said = logger.lines;
   return logger.lines.map(({ level, message }) => `${level}: ${message}`);
 }
@@ -95,4 +99,12 @@ test('a registry that cannot say starts all the same: records wait for it, or te
   server.instead = (_, response) => response.writeHead(403).end('{"error_code":40301}');
   assert.deepEqual(await start('avro'), unsaid);
   await assert.rejects(start('avro', AbortSignal.abort(new Error('stopped'))), /stopped/);
+});
+
+test('where the configuration says so, or a replica does not show the schema yet, it is told and the connector starts', async () => {
+  register({ type: 'PROTOBUF', text: 'syntax = "proto3";' });
+  assert.deepEqual(await start('avro', undefined, 'warn'), ['warn: the source cannot be read']);
+  register({ type: 'AVRO', text: '"bytes"' });
+  delete server.answers['/schemas/ids/7'];
+  assert.deepEqual(await start('avro'), ['warn: could not look at the newest schema of the source; its records will tell']);
 });

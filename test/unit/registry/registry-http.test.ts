@@ -136,6 +136,17 @@ test('whether a schema is compatible is asked of the versions that the rule name
   }
 });
 
+test('an address that has just given no answer is not asked for what another does not know', async () => {
+  await using hung = await fakeRegistry();
+  await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  hung.instead = () => {};
+  const registry = new ConfluentRegistry(registrySettings([hung.url, live.url], { timeoutMs: 100 }));
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  for (const id of [2, 3, 4]) assert.equal(await registry.byId(id, signal), undefined);
+  assert.equal(hung.requests.length, 1);
+  await registry.close();
+});
+
 test('a registry that does not answer in time is given up, and a caller that gives up is let go at once', async () => {
   await using server = await fakeRegistry();
   server.instead = () => {};
