@@ -1,12 +1,15 @@
 /** Schemas that no event fits, seen at a glance. */
 
+/** The older drafts' `any` is none of them. */
+const OTHER_TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'string']);
+
 /** Whether no value that fits is an object. Says no where that takes more than a look: `$ref`, `not`, `if`. */
 export function isNeverObject(schema: unknown): boolean {
   if (schema === false) return true;
   if (!isObject(schema) || '$ref' in schema) return false;
   const { type, enum: values, allOf, anyOf, oneOf } = schema as Readonly<Record<string, unknown>>;
-  if (typeof type === 'string' && type !== 'object') return true;
-  if (Array.isArray(type) && !type.includes('object')) return true;
+  const types = typeof type === 'string' ? [type] : Array.isArray(type) ? type : [];
+  if (types.length > 0 && types.every((one) => OTHER_TYPES.has(one))) return true;
   if ('const' in schema && !isObject(schema.const)) return true;
   if (Array.isArray(values) && !values.some(isObject)) return true;
   if (Array.isArray(allOf) && allOf.some(isNeverObject)) return true;

@@ -14,11 +14,19 @@ const OPTIONS: Options = {
   code: { regExp: Object.assign(patternOf, { code: 'new RegExp' }) },
 };
 
-/** With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. @throws SyntaxError */
+/**
+ * With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. Without it `\p{L}` would be some letters and
+ * braces, so a pattern that needs it has it or is none.
+ * @throws SyntaxError
+ */
 function patternOf(pattern: string): RegExp {
+  const minimal = pattern.replace(/\\(.)/gsu, (written, character: string) =>
+    /[-!"#%&',:;<=>@_`~ ]/.test(character) ? `\\x${character.charCodeAt(0).toString(16)}` : written,
+  );
   try {
-    return new RegExp(pattern, 'u');
-  } catch {
+    return new RegExp(minimal, 'u');
+  } catch (error) {
+    if (/\\[pP]|\\u\{/.test(pattern)) throw error;
     return new RegExp(pattern);
   }
 }
@@ -53,7 +61,7 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
   schemaType: 'number',
   errors: false,
   compile(factor: number) {
-    if (!(factor > 0)) throw new Error('it has a multipleOf that is not above 0');
+    if (!(factor > 0 && factor < Number.POSITIVE_INFINITY)) throw new Error('it has a multipleOf that is no number above 0');
     return (value: number) => isMultipleOf(value, factor);
   },
 };

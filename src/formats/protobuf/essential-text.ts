@@ -4,8 +4,14 @@
  */
 import { UnusableSchema } from '../../registry/index.ts';
 
-/** A comment, a text, blanks, a word, or any other character. */
-const TOKEN = /\/\/[^\n]*|\/\*.*?\*\/|"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|\s+|[^\s{}=;:[\],'"()<>/]+|./gs;
+/**
+ * A comment, a text, blanks, a word, or any other character. A comment or a text without end is all that follows: who looks for the end
+ * from each that begins needs minutes for a file of them.
+ */
+const TOKEN =
+  /\/\/[^\n]*|\/\*(?:.*?\*\/|.*)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?$)|\s+|[^\s{}=;:[\],'"()<>/]+|./gs;
+const WHOLE_TEXT = /^(?:"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')$/s;
+const WHOLE_COMMENT = /^\/\*.*\*\/$/s;
 const BLANK = /^(?:\s|\/[/*])/;
 /** Presence of fields (editions), and enums with two names for a number. */
 const NEEDED_OPTION = /^(?:allow_alias$|features(?:\.|$))/;
@@ -63,10 +69,10 @@ class ProtoFile {
 
   constructor(file: string) {
     this.#parts = file.match(TOKEN) ?? [];
+    const last = this.#parts.at(-1) ?? '';
+    if (/^["']/.test(last) && !WHOLE_TEXT.test(last)) throw new UnusableSchema('a text in it has no end');
+    if (last.startsWith('/*') && !WHOLE_COMMENT.test(last)) throw new UnusableSchema('a comment in it has no end');
     for (const [place, part] of this.#parts.entries()) {
-      if (part === '"' || part === "'" || (part === '/' && this.#parts[place + 1]?.startsWith('*'))) {
-        throw new UnusableSchema(`${part === '/' ? 'a comment' : 'a text'} in it has no end`);
-      }
       if (BLANK.test(part)) this.#blank(place);
       else this.#places.push(place);
     }

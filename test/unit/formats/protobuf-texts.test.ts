@@ -126,11 +126,24 @@ test('what is left out leaves the lines as they are, and comments that look like
 });
 
 test('a text or a comment without end, and brackets without their other half, are broken files', () => {
-  for (const end of ['/* {', '"', "option x = '", 'option x = {;', '[', 'message A {', 'message B { int32 a = 1 [(x) = {]; }']) {
+  for (const end of [
+    '/* {',
+    '/*/',
+    '"',
+    '"\\"',
+    "'a\\",
+    "option x = '",
+    'option x = {;',
+    '[',
+    'message A {',
+    'message B { int32 a = 1 [(x) = {]; }',
+  ]) {
     assert.throws(() => protobufReader(`syntax = "proto3"; message M {} ${end}`), UnusableSchema, end);
   }
   // Looked through once, not once for each.
-  for (const many of ['{option ', '[', 'option {']) {
-    for (const rest of ['', '}'.repeat(100_000)]) assert.throws(() => essentialText(many.repeat(50_000) + rest), /has no end$/);
+  for (const many of ['{option ', '[', 'option {', '/* ', '\\"', "\\'"]) {
+    for (const rest of ['', '}'.repeat(100_000), '\\']) {
+      for (const first of ['', '"', "'"]) assert.throws(() => essentialText(first + many.repeat(50_000) + rest), /has no end$/);
+    }
   }
 });

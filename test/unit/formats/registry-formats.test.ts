@@ -151,6 +151,9 @@ test('values that fit are let through: decimals that are multiples, and patterns
     '/schemas/ids/4': json({ type: 'object', patternProperties: { '^\\_': { type: 'string' } } }),
     '/schemas/ids/5': pattern('^\\p{L}.$'),
     '/schemas/ids/6': pattern('('),
+    '/schemas/ids/8': pattern("^[\\p{L} \\'\\-]+$"),
+    '/schemas/ids/9': pattern('^[\\p{L}\\w-.]+$'),
+    '/schemas/ids/10': { schemaType: 'JSON', schema: '{"properties":{"n":{"multipleOf":1e400}}}' },
     '/schemas/ids/7': json({ $schema: 'http://json-schema.org/draft-06/schema#', properties: { n: { multipleOf: 0 } } }),
   });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
@@ -170,7 +173,11 @@ test('values that fit are let through: decimals that are multiples, and patterns
   // With Unicode where it can be.
   assert.deepEqual(await read(strict, 5, '{"s":"ß😀"}'), { s: 'ß😀' });
   assert.match(String(await read(strict, 6, '{}')), /^undecodable: schema 6 cannot be used: /);
-  assert.match(String(await read(strict, 7, '{}')), /^undecodable: schema 7 cannot be used: .*multipleOf/);
+  for (const id of [7, 10])
+    assert.match(String(await read(strict, id, '{}')), /^undecodable: schema \d+ cannot be used: .*multipleOf/);
+  assert.deepEqual(await read(strict, 8, '{"s":"Zoë D\'Or-é"}'), { s: "Zoë D'Or-é" });
+  assert.match(String(await read(strict, 8, '{"s":"1"}')), /does not fit/);
+  assert.match(String(await read(strict, 9, '{}')), /^undecodable: schema 9 cannot be used: /);
   await registry.close();
 });
 
