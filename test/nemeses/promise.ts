@@ -5,7 +5,7 @@ import { runChaos } from '../../dev/chaos/chaos.ts';
 import { reportText } from '../../dev/chaos/report.ts';
 import { KINDS } from '../chaos/pipelines.ts';
 
-const RUN = { minutes: 1, rate: 60 };
+const RUN = { minutes: 1, rate: 40 };
 const LEAST_RECORDS = { review: 1_000, import: 250, lookup: 150 };
 
 export interface Setup {

@@ -65,7 +65,8 @@ const requests = (operation: string, answered: string, failed: string) => ({
   [`http_requests_total{operation="${operation}",code="200"}`]: answered,
   [`http_requests_total{operation="${operation}",code="503"}`]: failed,
 });
-const unavailable = (values: string) => ({ 'shards_paused{pipeline="p",reason="service_unavailable"}': values });
+const waits = (reason: string, values: string) => ({ [`shards_paused{pipeline="p",reason="${reason}"}`]: values });
+const unavailable = (values: string) => waits('service_unavailable', values);
 /** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
@@ -221,6 +222,37 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '30m',
         labels: ['pipeline="p"', 'reason="service_unavailable"'],
       },
+      // One replica of four is cut off.
+      {
+        series: {
+          ...Object.fromEntries(
+            ['b', 'c', 'd'].flatMap((instance) => [
+              [`shards_paused{pipeline="p",reason="service_unavailable",instance="${instance}"}`, '0x90'],
+              [`http_requests_total{operation="create_batch",code="201",instance="${instance}"}`, '0+5x90'],
+            ]),
+          ),
+          'shards_paused{pipeline="p",reason="service_unavailable",instance="a"}': '2x90',
+          'http_requests_total{operation="create_batch",code="201",instance="a"}': '60x90',
+          'http_requests_total{operation="create_batch",code="headers_timeout",instance="a"}': '0+3x90',
+        },
+        at: ['20m', '85m'],
+        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+      },
+      // The storage alone: nothing is decided either.
+      {
+        series: { ...unavailable('16x90'), ...requests('upload', '0x90', '0+60x90'), ...requests('get_batch', '0+60x90', '0x90') },
+        at: ['20m', '80m'],
+        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+      },
+      {
+        series: {
+          ...waits('download', '16x90'),
+          ...requests('download', '0x90', '0+60x90'),
+          ...requests('get_batch', '0+60x90', '0x90'),
+        },
+        at: ['20m', '80m'],
+        labels: ['pipeline="p"', 'reason="download"'],
+      },
     ],
     quiet: [
       // Slow answers, for as long as you like.
@@ -237,8 +269,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         },
         at: ALONG,
       },
-      // The storage is another matter.
-      { series: { ...unavailable('16x90'), ...requests('upload', '0x90', '0+60x90') }, at: '80m' },
+      // Large result files, and addresses that have expired.
+      {
+        series: {
+          ...waits('download', '16x90'),
+          'http_requests_total{operation="download",code="200"}': '0+5x90',
+          'http_requests_total{operation="download",code="403"}': '0+20x90',
+        },
+        at: '80m',
+      },
     ],
   },
   // A key is rotated.
