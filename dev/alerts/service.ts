@@ -5,10 +5,10 @@ const INSTANCES = 'namespace, job';
 /** 5xx, too much, and every reason for no answer at all. */
 const FAILED = 'code!~"2..|3..|40[0-79]|41.|42[0-8]|43."';
 
-/** Share of the requests of each operation that failed, within the window. @param operations a matcher */
-const failed = (window: string, operations = '') => expr`
-  sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total{${operations}${FAILED}}[${window}]))
-  / sum by (${INSTANCES}, operation) (rate(content_review_http_requests_total[${window}]))`;
+/** Share of the requests of each operation that failed, within the window. @param of whose requests: labels */
+const failed = (window: string, of: string) => expr`
+  sum by (${of}, operation) (rate(content_review_http_requests_total{${FAILED}}[${window}]))
+  / sum by (${of}, operation) (rate(content_review_http_requests_total[${window}]))`;
 
 /** Decisions within the window that the mix is taken of. */
 const MIX_MIN_DECISIONS = 500;
@@ -26,7 +26,7 @@ export const service: Group = {
     {
       name: 'ContentReviewServiceErrors',
       severity: 'warning',
-      expr: `${failed('10m')} > 0.2`,
+      expr: `${failed('10m', INSTANCES)} > 0.2`,
       for: '10m',
       summary: '{{ $value | humanizePercentage }} of {{ $labels.operation }} requests fail',
       description:
@@ -36,14 +36,15 @@ export const service: Group = {
       name: 'ContentReviewServiceUnavailable',
       severity: 'critical',
       // Failures tell an outage from slow answers, for which work waits too. They are what must last: in an outage the waits between tries are
-      // a third of the time of a lone shard, and a scrape may miss them.
+      // a third of the time of a lone shard, and a scrape may miss them. Of one instance, as are the waits: one that is cut off makes few
+      // requests, which are lost among those of the others. Downloads wait under their own name while they are tried again.
       expr: expr`
-        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason="service_unavailable"}[10m])) > 0
-        and on (${INSTANCES}) max by (${INSTANCES}) (${failed('5m', 'operation!~"upload|download",')}) > 0.5`,
+        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service_unavailable|download"}[10m])) > 0
+        and on (${INSTANCES}) max by (${INSTANCES}) (${failed('5m', `${INSTANCES}, instance`)}) > 0.5`,
       for: '10m',
-      summary: 'Pipeline {{ $labels.pipeline }} waits for the service',
+      summary: 'Pipeline {{ $labels.pipeline }} waits for the service or its storage',
       description:
-        'Most calls of an operation have failed for ten minutes and more, and work waits for them. Nothing is lost; decisions come late.',
+        'On an instance most calls of an operation have failed for ten minutes and more, and work waits. Nothing is lost; decisions come late.',
     },
     {
       name: 'ContentReviewUnauthorized',

@@ -240,7 +240,11 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
       // The storage alone: nothing is decided either.
       {
-        series: { ...unavailable('16x90'), ...requests('upload', '0x90', '0+60x90'), ...requests('get_batch', '0+60x90', '0x90') },
+        series: {
+          ...unavailable('16x90'),
+          ...requests('upload', '0x90', '0+60x90'),
+          ...requests('get_batch', '0+60x90', '0x90'),
+        },
         at: ['20m', '80m'],
         labels: ['pipeline="p"', 'reason="service_unavailable"'],
       },
