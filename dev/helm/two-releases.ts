@@ -13,89 +13,120 @@ interface Rule {
 interface Release {
   readonly name: string;
   readonly namespace: string;
-  readonly kind: 'PodMonitor' | 'ServiceMonitor';
-  /** What the Prometheus Operator makes of that monitor. */
-  readonly job: string;
+  /** Values of the chart. */
+  readonly sets: readonly string[];
+  /** Matchers that its rules should have, and what its series bear. */
+  readonly labels: string;
 }
 
-/** Names that look like a metric's are not taken for one. */
-const GONE: Release = {
-  name: 'a',
-  namespace: 'scale-up',
-  kind: 'PodMonitor',
-  job: 'scale-up/a-content-review-connector',
+interface Pair {
+  /** It vanishes. */
+  readonly gone: Release;
+  /** It is late with every decision, and one of its instances is gone. */
+  readonly there: Release;
+}
+
+/** Found by what the Prometheus Operator makes of the monitor. Names that look like a metric's are not taken for one. */
+const BY_MONITOR: Pair = {
+  gone: {
+    name: 'a',
+    namespace: 'scale-up',
+    sets: ['monitor.enabled=true', 'monitor.kind=PodMonitor'],
+    labels: 'namespace="scale-up",job="scale-up/a-content-review-connector"',
+  },
+  there: {
+    name: 'b',
+    namespace: 'review',
+    sets: ['monitor.enabled=true', 'monitor.kind=ServiceMonitor'],
+    labels: 'namespace="review",job="b-content-review-connector"',
+  },
 };
-const THERE: Release = { name: 'b', namespace: 'review', kind: 'ServiceMonitor', job: 'b-content-review-connector' };
+
+/** By labels that the rules do not group by: what they record bears them all the same. */
+const selected = (name: string): Release => {
+  const labels = `job="c",release="${name}",team="up, x=y"`;
+  return { name, namespace: 'review', sets: [`prometheusRule.selector=${labels.replaceAll(',', '\\,')}`], labels };
+};
+const BY_SELECTOR: Pair = { gone: selected('a'), there: selected('b') };
 
 /** @throws Error with the output of promtool, or with the expression that asks for more than its release */
 export async function checkTwoReleases(helm: string, chart: string, values: string, directory: string): Promise<void> {
   const { promtool } = await ensurePrometheus();
-  const files = await Promise.all([GONE, THERE].map((release) => rulesOf(release, helm, chart, values, directory)));
-  await execute(promtool, ['check', 'rules', ...files]);
-  const test = path.join(directory, 'two-releases.yaml');
-  writeFileSync(test, stringify({ rule_files: files, evaluation_interval: '1m', tests: [CASE] }));
-  await execute(promtool, ['test', 'rules', test]);
+  const tests = Object.entries({ 'by-monitor': BY_MONITOR, 'by-selector': BY_SELECTOR }).map(async ([found, pair]) => {
+    const files = await Promise.all(
+      [pair.gone, pair.there].map(async (release) => {
+        const file = path.join(directory, `rules-${found}-${release.name}.yaml`);
+        writeFileSync(file, stringify({ groups: await rulesOf(release, helm, chart, values) }));
+        return file;
+      }),
+    );
+    await execute(promtool, ['check', 'rules', ...files]);
+    const test = path.join(directory, `${found}.yaml`);
+    writeFileSync(test, stringify({ rule_files: files, evaluation_interval: '1m', tests: [historyOf(pair)] }));
+    await execute(promtool, ['test', 'rules', test]);
+  });
+  await Promise.all(tests);
 }
 
-async function rulesOf(release: Release, helm: string, chart: string, values: string, directory: string): Promise<string> {
-  const { name, namespace, kind } = release;
-  const sets = [
-    'prometheusRule.enabled=true',
-    'monitor.enabled=true',
-    `monitor.kind=${kind}`,
-    `prometheusRule.ruleLabels.of=${name}`,
-  ];
+async function rulesOf(
+  { name, namespace, sets, labels }: Release,
+  helm: string,
+  chart: string,
+  values: string,
+): Promise<readonly object[]> {
   const { stdout } = await execute(helm, [
     ...['template', name, chart, '--namespace', namespace, '--values', values, '--show-only', 'templates/prometheusrule.yaml'],
-    ...sets.flatMap((set) => ['--set', set]),
+    ...['prometheusRule.enabled=true', `prometheusRule.ruleLabels.of=${name}`, ...sets].flatMap((set) => ['--set', set]),
   ]);
   const [document] = documentsOf(stdout) as {
     readonly spec: { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
   }[];
   const groups = document?.spec.groups ?? [];
-  const matchers = `{${labelsOf(release)}`;
+  const matchers = `{${labels}`;
   const wrong = groups
     .flatMap(({ rules }) => rules.map(({ expr }) => expr))
     .filter((expr) => /\b(up|(content_review|nodejs|process)[_:][\w:]+)(?![\w:]|\{@[,}])/.test(expr.replaceAll(matchers, '{@')));
   if (groups.length === 0 || wrong.length > 0) throw new Error(`not all of these ask for ${matchers}}:\n${wrong.join('\n')}`);
-  const file = path.join(directory, `rules-${name}.yaml`);
-  writeFileSync(file, stringify({ groups }));
-  return file;
+  return groups;
 }
 
-const labelsOf = ({ namespace, job }: Release) => `namespace="${namespace}",job="${job}"`;
 const firing = (alert: string, release: Release, severity: string, more = '') => ({
-  labels: `ALERTS{alertname="${alert}",alertstate="firing",severity="${severity}",of="${release.name}",${labelsOf(release)}${more}}`,
+  labels: `ALERTS{alertname="${alert}",alertstate="firing",severity="${severity}",of="${release.name}",${release.labels}${more}}`,
   value: 1,
 });
 
-/** One release vanishes. The other is late with every decision, and one of its instances is gone. */
-const CASE = {
+const historyOf = ({ gone, there }: Pair) => ({
   interval: '1m',
   input_series: [
-    [`content_review_build_info{${labelsOf(GONE)},instance="i"}`, '1x10'],
-    [`up{${labelsOf(GONE)},instance="i"}`, '1x10'],
-    [`content_review_build_info{${labelsOf(THERE)},instance="j"}`, '1x90'],
-    [`content_review_build_info{${labelsOf(THERE)},instance="k"}`, '1x10'],
-    [`up{${labelsOf(THERE)},instance="j"}`, '1x90'],
-    [`up{${labelsOf(THERE)},instance="k"}`, '1x10 0x90'],
-    [`content_review_event_to_decision_seconds_bucket{${labelsOf(THERE)},pipeline="p",le="3600"}`, '0x90'],
-    [`content_review_event_to_decision_seconds_count{${labelsOf(THERE)},pipeline="p"}`, '0+10x90'],
+    [`content_review_build_info{${gone.labels},instance="i"}`, '1x10'],
+    [`up{${gone.labels},instance="i"}`, '1x10'],
+    [`content_review_build_info{${there.labels},instance="j"}`, '1x90'],
+    [`content_review_build_info{${there.labels},instance="k"}`, '1x10'],
+    [`up{${there.labels},instance="j"}`, '1x90'],
+    [`up{${there.labels},instance="k"}`, '1x10 0x90'],
+    [`content_review_event_to_decision_seconds_bucket{${there.labels},pipeline="p",le="3600"}`, '0x90'],
+    [`content_review_event_to_decision_seconds_count{${there.labels},pipeline="p"}`, '0+10x90'],
+    [`content_review_decision_results_total{${there.labels},pipeline="p",result="spam"}`, '0+10x90'],
   ].map(([series, values]) => ({ series, values })),
   promql_expr_test: [
     {
       expr: 'ALERTS{alertstate="firing"}',
       eval_time: '50m',
       exp_samples: [
-        firing('ContentReviewAbsent', GONE, 'critical'),
-        firing('ContentReviewInstanceDown', THERE, 'warning', ',instance="k"'),
-        firing('ContentReviewLateDecisionsFast', THERE, 'critical', ',pipeline="p"'),
+        firing('ContentReviewAbsent', gone, 'critical'),
+        firing('ContentReviewInstanceDown', there, 'warning', ',instance="k"'),
+        firing('ContentReviewLateDecisionsFast', there, 'critical', ',pipeline="p"'),
       ],
     },
     {
       expr: 'content_review:late_decisions:ratio_rate1h',
       eval_time: '50m',
-      exp_samples: [{ labels: `content_review:late_decisions:ratio_rate1h{${labelsOf(THERE)},pipeline="p"}`, value: 1 }],
+      exp_samples: [{ labels: `content_review:late_decisions:ratio_rate1h{${there.labels},pipeline="p"}`, value: 1 }],
+    },
+    {
+      expr: 'content_review:decision_results:share6h',
+      eval_time: '50m',
+      exp_samples: [{ labels: `content_review:decision_results:share6h{${there.labels},pipeline="p",result="spam"}`, value: 1 }],
     },
   ],
-};
+});

@@ -141,6 +141,13 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- if and .Values.prometheusRule.enabled (not (include "crc.ruleGroups" . | fromYamlArray)) -}}
 {{- $problems = append $problems "prometheusRule.enabled is true, but there are no alerts: this chart has no files/alerts.yaml; write prometheusRule.groups" -}}
 {{- end -}}
+{{- if .Values.prometheusRule.enabled -}}
+{{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" .Values.prometheusRule.selector | trim) -}}
+{{- if and $matcher (not (regexMatch "^\\w+=\"" $matcher)) -}}
+{{- $problems = append $problems (printf "prometheusRule.selector has %s: what the rules record bears a label of yours only as name=\"value\"; write that, or ask for namespace, job or pipeline instead" $matcher) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.dashboards.enabled (not (.Files.Glob "files/dashboards/*.json")) -}}
 {{- $problems = append $problems "dashboards.enabled is true, but this chart has no files/dashboards/*.json" -}}
 {{- end -}}

@@ -5,6 +5,7 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- define "crc.ruleGroups" -}}
 {{- $rules := .Values.prometheusRule -}}
 {{- $selector := include "crc.ruleSelector" . -}}
+{{- $recorded := include "crc.recordedLabels" $selector | fromYaml -}}
 {{- $own := dig "groups" list (.Files.Get "files/alerts.yaml" | fromYaml) -}}
 {{- $groups := list -}}
 {{- range $index, $group := concat $own $rules.groups -}}
@@ -14,6 +15,7 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- if not (has (default "" $rule.alert) $rules.disabled) -}}
 {{- if lt $index (len $own) -}}
 {{- $_ := set $rule "expr" (include "crc.scoped" (dict "expr" $rule.expr "selector" $selector)) -}}
+{{- if and $rule.record $recorded -}}{{- $_ := set $rule "labels" $recorded -}}{{- end -}}
 {{- if and $rule.alert $rules.runbookBaseUrl -}}
 {{- $_ := set $rule.annotations "runbook_url" (printf "%s/%s" (trimSuffix "/" $rules.runbookBaseUrl) (base $rule.annotations.runbook_url)) -}}
 {{- end -}}
@@ -37,6 +39,22 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- else if .Values.monitor.enabled -}}
 {{- $job := ternary (printf "%s/%s" .Release.Namespace $name) $name (eq .Values.monitor.kind "PodMonitor") -}}
 {{- printf "namespace=%q,job=%q" .Release.Namespace $job -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The matchers of a selector on labels that the rules do not group by, which what they record has lost, one a line. */}}
+{{- define "crc.ungroupedMatchers" -}}
+{{- range regexFindAll "\\w+(=~|!~|!=|=)\"([^\"\\\\]|\\\\.)*\"" . -1 -}}
+{{- if not (regexMatch "^(namespace|job|pipeline)\\W" .) }}{{ . }}
+{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels that what is recorded gets from a selector, as YAML: alerts look for them there too. Prometheus quotes as YAML does. */}}
+{{- define "crc.recordedLabels" -}}
+{{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" . | trim) -}}
+{{- if regexMatch "^\\w+=\"" $matcher }}{{ regexReplaceAll "^(\\w+)=" $matcher "\"${1}\": " }}
+{{ end -}}
 {{- end -}}
 {{- end -}}
 
