@@ -14,8 +14,7 @@ import { MemoryBudget } from '../pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
 import { ResultThread } from '../review/thread/result-thread.ts';
-import { ServiceClient } from '../service/client.ts';
-import { proxyRules } from '../service/proxy.ts';
+import type { ServiceClient } from '../service/client.ts';
 import { DebugSwitch } from '../telemetry/debug-switch.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
@@ -27,7 +26,7 @@ import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
-import { networkSettings } from './service-network.ts';
+import { serviceClient } from './service-client.ts';
 import { systemClock, systemRandom } from './system.ts';
 import { VERSION } from './version.ts';
 
@@ -82,7 +81,7 @@ export async function runConnector(
 
   let service: ServiceClient;
   try {
-    service = serviceClient(config, metrics, logger);
+    service = connectorService(config, metrics, logger);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'refuses to run');
@@ -158,21 +157,13 @@ export async function runConnector(
   return outcome;
 }
 
-/** @throws TypeError for what only shows here: a certificate that is broken, a proxy of the environment that is none. */
-function serviceClient(config: Config, metrics: PromMetrics, logger: Logger): ServiceClient {
-  const { service } = config;
-  const { proxy, ...network } = networkSettings(service);
-  return new ServiceClient({
-    ...network,
-    proxy: proxyRules(proxy, process.env),
-    baseUrl: service.baseUrl,
-    apiKey: () => service.apiKey.current(),
-    clock: systemClock,
-    random: systemRandom,
-    connectTimeoutMs: service.timeouts.connectMs,
-    importPath: service.importPath,
-    headersTimeoutMs: service.timeouts.headersMs,
-    bodyTimeoutMs: service.timeouts.bodyMs,
+/** @throws as `serviceClient` */
+function connectorService({ service }: Config, metrics: PromMetrics, logger: Logger): ServiceClient {
+  const { timeouts } = service;
+  return serviceClient(service, {
+    connectTimeoutMs: timeouts.connectMs,
+    headersTimeoutMs: timeouts.headersMs,
+    bodyTimeoutMs: timeouts.bodyMs,
     retry: { maxRetries: service.retry.attempts - 1, baseMs: service.retry.baseMs, capMs: service.retry.capMs },
     maxConcurrentRequests: service.concurrency.requests,
     maxConcurrentTransfers: service.concurrency.transfers,

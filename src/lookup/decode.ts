@@ -1,38 +1,22 @@
 /** A source record becomes the id of a decision to look up, or a reason why not. */
 import { isUtf8 } from 'node:buffer';
-import type { KindSteps } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem } from '../core/record.ts';
-import { EventInput, typeOfFound } from '../event/expression/index.ts';
-import { type EventFormat, hasValue, type ReadEvent, type ValuedRecord } from '../event/format.ts';
+import { type EventInput, typeOfFound } from '../event/expression/index.ts';
+import type { EventFormat, ReadEvent, ValuedRecord } from '../event/format.ts';
 import { jsonFormat, poison } from '../event/json-event.ts';
-import { MappedPart, poisonOf } from '../event/mapping-failure.ts';
-import { compileOutputKey } from '../event/output-key.ts';
-import { compileFilter, FILTERED } from '../event/record-filter.ts';
-import { headerBytes, ownKey, pickHeaders } from '../event/record-parts.ts';
+import { MappedPart } from '../event/mapping-failure.ts';
+import { compileDecoder, type Decoder, type DecoderOptions } from '../event/record-decoder.ts';
 
 /** Texts are expressions (docs/mapping.md). */
-export interface LookupMapping {
+export interface LookupMapping extends DecoderOptions {
   /** How values are written. Default JSON. */
   readonly format?: EventFormat;
-  /** The source topic, for expressions that ask. */
-  readonly topic: string;
-  /** Which records are looked up at all. Absent: every one. */
-  readonly filter?: string | undefined;
   /** The id in an event; undefined: the whole value is the id, and its event is `{content: ID}`. */
   readonly decisionId: string | undefined;
-  /** The key of its terminal record. Absent: that of the source record. */
-  readonly outputKey?: string | undefined;
-  /** Names of the headers that travel from the event to what was found. */
-  readonly headers: readonly string[];
-  /** What becomes of a record without a value. */
-  readonly nullValues: 'dead-letter' | 'skip';
 }
 
 /** Lookups have no content type. */
 export const LOOKUP_TYPE = 'lookup';
 
-/** Counted per item beside its own bytes: the objects that hold it. */
-const ITEM_OVERHEAD_BYTES = 128;
 /** An id is part of an address. */
 const MAX_ID_LENGTH = 1024;
 
@@ -40,12 +24,9 @@ const MAX_ID_LENGTH = 1024;
  * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
  * @throws RangeError on an expression that is none
  */
-export function createLookupDecoder(mapping: LookupMapping): KindSteps['decode'] {
-  const { decisionId, headers: names, nullValues, format = jsonFormat, topic } = mapping;
-  const withOutputKey = compileOutputKey(mapping.outputKey);
-  const filter = mapping.filter === undefined ? undefined : compileFilter(mapping.filter);
+export function createLookupDecoder(mapping: LookupMapping): Decoder {
+  const { decisionId, format = jsonFormat } = mapping;
   const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId');
-  const read = decisionId === undefined ? readWhole : (record: ValuedRecord) => format.read(record);
 
   function idOf(input: EventInput): string {
     const id = part.find(input);
@@ -60,38 +41,10 @@ export function createLookupDecoder(mapping: LookupMapping): KindSteps['decode']
     return id;
   }
 
-  return (record, replay, again) => {
-    const { partition, offset, timestampMs, key } = record;
-    if (!hasValue(record)) {
-      if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
-      return poison('null_value', 'the record has no value');
-    }
-    const { event, poison: unreadable } = read(record);
-    if (event === undefined) return { poison: unreadable };
-    const input = new EventInput(event, record, topic);
-    try {
-      if (filter !== undefined && again === undefined && !filter(input)) return FILTERED;
-      const id = idOf(input);
-      const headers = pickHeaders(record.headers, names);
-      const bytes = ITEM_OVERHEAD_BYTES + id.length + 2 * (key?.length ?? 0) + headerBytes(headers);
-      const item: ContentItem = {
-        partition,
-        offset,
-        timestampMs,
-        key: ownKey(key),
-        headers,
-        type: LOOKUP_TYPE,
-        content: id,
-        metadata: {},
-        expected: undefined,
-        replay,
-        bytes,
-      };
-      return { item: withOutputKey(item, input) };
-    } catch (error) {
-      return poisonOf(error);
-    }
-  };
+  return compileDecoder(mapping, decisionId === undefined ? readWhole : format.read, (input) => {
+    const id = idOf(input);
+    return { type: LOOKUP_TYPE, content: id, metadata: {}, expected: undefined, bytes: id.length };
+  });
 }
 
 function readWhole({ value }: ValuedRecord): ReadEvent {

@@ -2,15 +2,12 @@
 import type { EventFormat } from '../event/format.ts';
 import { jsonFormat } from '../event/json-event.ts';
 import type { ObjectSource } from '../event/object-mapping.ts';
+import type { DecoderOptions } from '../event/record-decoder.ts';
 import type { TypeSource } from '../event/type-mapping.ts';
 
-export interface MappingOptions {
+export interface MappingOptions extends DecoderOptions {
   /** How values are written. */
   readonly format: EventFormat;
-  /** The source topic, for expressions that ask. */
-  readonly topic: string;
-  /** Which records are reviewed at all. Absent: every one. */
-  readonly filter?: string | undefined;
   /** The text or URL to review. */
   readonly content: string;
   /** A URL must be one: absolute, of http or https. */
@@ -25,12 +22,6 @@ export interface MappingOptions {
   readonly flattenWith?: string | undefined;
   /** The decision that the producer expects, a string. */
   readonly expected: string;
-  /** The key of its terminal record. Absent: that of the source record. */
-  readonly outputKey?: string | undefined;
-  /** Names of the headers that travel from the content event to its decision. */
-  readonly headers: readonly string[];
-  /** What becomes of a record without a value. */
-  readonly nullValues: 'dead-letter' | 'skip';
   /** Largest content, in bytes of UTF-8. */
   readonly maxContentBytes: number;
   /** Largest metadata, in bytes of its JSON. */

@@ -7,10 +7,10 @@ import { RegistryRefused, RegistryUnavailable } from '../../../src/registry/inde
 import type { NewSchema, SubjectVersion } from '../../../src/registry/schema.ts';
 import type { MemoryRegistry } from './schema-registry.ts';
 
-/** @returns its address, and what ends it */
-export async function serveRegistry(registry: MemoryRegistry): Promise<{ readonly url: string; close(): Promise<void> }> {
+/** @param registry asked for with each request: each test may have its own. @returns its address, and what ends it */
+export async function serveRegistry(registry: () => MemoryRegistry): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
-    void answer(registry, request).then(({ status, body }) => {
+    void answer(registry(), request).then(({ status, body }) => {
       response.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' }).end(JSON.stringify(body));
     });
   });

@@ -13,14 +13,7 @@ import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 const SUBJECT = 'events-value';
 const SIGNAL = new AbortController().signal;
 let registry = new MemoryRegistry();
-const server = await serveRegistry(
-  new Proxy({} as MemoryRegistry, {
-    get: (_target, name: keyof MemoryRegistry) => {
-      const member = registry[name];
-      return typeof member === 'function' ? member.bind(registry) : member;
-    },
-  }),
-);
+const server = await serveRegistry(() => registry);
 after(() => server.close());
 beforeEach(() => {
   registry = new MemoryRegistry();

@@ -14,14 +14,7 @@ const directory = temporaryDirectory();
 const FILE = path.join(directory, 'connector.yaml');
 const SIGNAL = new AbortController().signal;
 let registry = new MemoryRegistry();
-const server = await serveRegistry(
-  new Proxy({} as MemoryRegistry, {
-    get: (_target, name: keyof MemoryRegistry) => {
-      const member = registry[name];
-      return typeof member === 'function' ? member.bind(registry) : member;
-    },
-  }),
-);
+const server = await serveRegistry(() => registry);
 after(() => server.close());
 beforeEach(() => {
   registry = new MemoryRegistry();
