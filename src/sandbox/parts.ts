@@ -86,7 +86,7 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
     imports,
     makeDecisions: make,
     routes: [
-      batchRoutes({ ...api, store: batches }),
+      batchRoutes({ ...api, store: batches, uploads }),
       importRoutes({ ...api, store: imports }),
       decisionRoutes({ decisions, authorize }),
       storageRoutes({ clock, closing, inboxes, store: batches, results, secret, maxUploadBytes }),

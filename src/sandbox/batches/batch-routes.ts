@@ -1,17 +1,23 @@
 /** POST /v1/batches and GET /v1/batches/{batch_id} (service-interface.md 4.1, 4.2). */
 import { randomUUID } from 'node:crypto';
 import { CONTENT_TYPES, type CreateBatchResponse, type GetBatchResponse, PATHS } from '../../service/contract.ts';
+import type { Fault } from '../faults/schema.ts';
 import { apiError, jsonAnswer, type Plan, Refusal } from '../http/answer.ts';
 import type { Authorize } from '../http/bearer.ts';
 import { type Exchange, type RouteGroup, readJson, requireMethod } from '../http/exchange.ts';
 import { type AddressParts, downloadAddress, uploadAddress } from '../storage/addresses.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
 import { RESULTS, UPLOADS } from '../storage/paths.ts';
 import { type BatchStore, countsOf } from './batch-store.ts';
 
 export interface BatchRouteParts extends AddressParts {
   readonly store: BatchStore;
+  readonly uploads: ObjectStore;
   readonly authorize: Authorize;
 }
+
+/** Of an upload, in a `quote` fault. */
+const QUOTED_BYTES = 4096;
 
 const upload = { folder: UPLOADS, contentType: CONTENT_TYPES.csv, idName: 'batch_id' };
 
@@ -61,7 +67,11 @@ async function retrievePlan(exchange: Exchange, parts: BatchRouteParts): Promise
     type: known.type,
     async run(fault) {
       const batch = parts.store.get(id) ?? known;
-      const status = fault?.action === 'state' ? fault.state : batch.status;
+      const quoted = fault?.action === 'quote' ? await firstRow(id, parts.uploads) : '';
+      if (fault?.action === 'quote' && fault.in === 'message') {
+        return apiError(fault.status, 'bad_row', `batch row 1 cannot be reviewed: ${quoted}`);
+      }
+      const status = statusTold(fault, quoted) ?? batch.status;
       const body: GetBatchResponse = {
         batch_id: id,
         type: batch.type,
@@ -74,6 +84,19 @@ async function retrievePlan(exchange: Exchange, parts: BatchRouteParts): Promise
       return jsonAnswer(200, body);
     },
   };
+}
+
+function statusTold(fault: Fault | undefined, quoted: string): string | undefined {
+  if (fault?.action === 'quote') return quoted;
+  return fault?.action === 'state' ? fault.state : undefined;
+}
+
+/** The beginning of what was uploaded, without its header. */
+async function firstRow(id: string, uploads: ObjectStore): Promise<string> {
+  const name = UPLOADS.fileName(id);
+  if (!uploads.has(name)) return '';
+  const text = (await uploads.read(name, { start: 0, end: QUOTED_BYTES - 1 }).toArray()).join('');
+  return text.slice(text.indexOf('\n') + 1);
 }
 
 /** @throws Refusal with 400 unless the body is an object with an allowed type. */

@@ -5,13 +5,14 @@
 import type { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { CONTENT_COLUMN } from '../../service/contract.ts';
-import type { RowsFault } from '../faults/schema.ts';
+import type { FileFault, RowsFault } from '../faults/schema.ts';
 import { type Judge, judgeFor } from '../policy/judge.ts';
 import type { Policy } from '../policy/schema.ts';
 import type { Draft } from '../storage/object-store.ts';
 import { csvRows, InvalidUpload } from './csv-rows.ts';
 import { type ResultLayout, resultLayout } from './result-layout.ts';
 import { RowMangler } from './row-mangler.ts';
+import { writeWrongFile } from './wrong-file.ts';
 
 export interface ReviewCounts {
   readonly rows: number;
@@ -21,7 +22,7 @@ export interface ReviewCounts {
 export interface ReviewRequest {
   readonly type: string;
   readonly policy: Policy;
-  readonly fault: RowsFault | undefined;
+  readonly fault: RowsFault | FileFault | undefined;
 }
 
 /** @throws InvalidUpload; the signal's reason when it aborts. The caller ends the draft. */
@@ -32,11 +33,14 @@ export async function reviewFile(
   signal: AbortSignal,
 ): Promise<ReviewCounts> {
   const review = new Review(request);
+  const wrong = request.fault?.action === 'file' ? request.fault : undefined;
   for await (const rows of csvRows(upload)) {
     signal.throwIfAborted();
-    await draft.write(review.slice(rows));
+    const results = review.slice(rows);
+    if (wrong === undefined) await draft.write(results);
   }
-  await draft.write(review.end());
+  const end = review.end();
+  await (wrong === undefined ? draft.write(end) : writeWrongFile(draft, wrong, review.header));
   return review;
 }
 
@@ -49,6 +53,8 @@ interface OpenFile {
 class Review implements ReviewCounts {
   rows = 0;
   errorRows = 0;
+  /** CSV text of the header; empty before the first slice. */
+  header = '';
   readonly #request: ReviewRequest;
   #file: OpenFile | undefined;
 
@@ -64,15 +70,15 @@ class Review implements ReviewCounts {
     const contentColumn = header.indexOf(CONTENT_COLUMN);
     if (contentColumn < 0) throw new InvalidUpload(`the upload has no column named ${CONTENT_COLUMN}`);
     const layout = resultLayout(header, policy);
-    const mangler = fault && new RowMangler(fault, header, layout);
+    const mangler = fault?.action === 'rows' ? new RowMangler(fault, header, layout) : undefined;
     this.#file = { judge: judgeFor(policy.review, type, header, contentColumn), layout, mangler };
-    const resultHeader = mangler?.header(layout.header) ?? layout.header;
-    return stringify([resultHeader]) + this.#results(data, this.#file);
+    this.header = mangler?.header(layout.header) ?? stringify([layout.header]);
+    return this.header + this.#results(data, this.#file);
   }
 
   end(): string {
     if (this.#file === undefined) throw new InvalidUpload('the upload is empty: it needs a header row');
-    return stringify(this.#file.mangler?.end() ?? []);
+    return this.#file.mangler?.end() ?? '';
   }
 
   #results(rows: string[][], { judge, layout, mangler }: OpenFile): string {
@@ -83,6 +89,6 @@ class Review implements ReviewCounts {
       return layout.row(cells, verdict);
     });
     this.rows += rows.length;
-    return stringify(mangler?.rows(results) ?? results);
+    return mangler?.rows(results) ?? stringify(results);
   }
 }

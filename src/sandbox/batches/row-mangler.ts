@@ -1,8 +1,10 @@
 /**
  * Spoils a result file on its way out, as a `rows` fault asks. Which rows are hit follows from their order alone: the first
  * `missing` rows are left out, the next `duplicated` come twice, the next `malformed` have a broken reference, and
- * `unknown` further rows follow at the end.
+ * `unknown` further rows follow at the end. Columns are left out last of all.
  */
+import { stringify } from 'csv-stringify/sync';
+import { RESULT_COLUMNS } from '../../service/contract.ts';
 import type { RowsFault } from '../faults/schema.ts';
 import type { ResultLayout } from './result-layout.ts';
 
@@ -14,6 +16,8 @@ const FAR_AWAY = 1_000_000_000;
 export class RowMangler {
   readonly #fault: RowsFault;
   readonly #refColumn: number;
+  readonly #contentColumn: number;
+  readonly #dropped: ReadonlySet<number>;
   #seen = 0;
   #last: readonly string[] | undefined;
   #random = 1;
@@ -23,29 +27,40 @@ export class RowMangler {
     this.#fault = fault;
     const named = fault.refColumn === undefined ? -1 : header.indexOf(fault.refColumn);
     this.#refColumn = layout.indexOf(named >= 0 ? named : header.length - 1);
+    this.#contentColumn = layout.header.indexOf(RESULT_COLUMNS.content);
+    this.#dropped = new Set(fault.dropped.map((name) => layout.header.indexOf(name)));
   }
 
-  header(header: readonly string[]): string[] {
-    return [...header, ...Object.keys(this.#fault.columns)];
+  header(header: readonly string[]): string {
+    return this.#csv([[...header, ...Object.keys(this.#fault.columns)]]);
   }
 
   /** Shuffles within what is given: a slice of the file, the whole of it when it is small. */
-  rows(rows: readonly (readonly string[])[]): string[][] {
+  rows(rows: readonly (readonly string[])[]): string {
     const out = rows.flatMap((row) => this.#one(row));
-    return this.#fault.shuffled ? this.#shuffled(out) : out;
+    return this.#csv(this.#fault.shuffled ? this.#shuffled(out) : out);
   }
 
-  end(): string[][] {
+  end(): string {
     const { unknown } = this.#fault;
     const last = this.#last;
-    if (last === undefined) return [];
-    return Array.from({ length: unknown }, (_, index) =>
+    if (last === undefined) return '';
+    const rows = Array.from({ length: unknown }, (_, index) =>
       this.#widened(
         last.map((cell, column) =>
           column === this.#refColumn ? cell.replace(/\d+/g, (digits) => String(Number(digits) + FAR_AWAY + index)) : cell,
         ),
       ),
     );
+    return this.#csv(rows);
+  }
+
+  #csv(rows: readonly (readonly string[])[]): string {
+    const { unclosed } = this.#fault;
+    const text = (row: readonly string[]) => stringify([row.filter((_, column) => !this.#dropped.has(column))]);
+    return rows
+      .map((row) => (unclosed !== undefined && row[this.#contentColumn]?.includes(unclosed) ? `"${text(row)}` : text(row)))
+      .join('');
   }
 
   #one(row: readonly string[]): string[][] {

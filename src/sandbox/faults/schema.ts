@@ -42,6 +42,13 @@ const faultSchemas = [
   z.strictObject({ action: z.literal('hang'), operation: httpOperation, ...http }),
   z.strictObject({ action: z.literal('slow'), operation: z.enum(TRANSFER), ...http, bytesPerSecond: z.int().min(1) }),
   z.strictObject({ action: z.literal('state'), operation: apiOperation, ...http, state: z.string() }),
+  z.strictObject({
+    action: z.literal('quote'),
+    operation: z.literal('get_batch'),
+    ...http,
+    in: z.enum(['message', 'state']).default('message'),
+    status: z.int().min(400).max(599).default(400),
+  }),
   z.strictObject({ action: z.literal('expired_url'), operation: addressOperation, ...http }),
   z.strictObject({ action: z.literal('repeat_id'), operation: z.enum(CREATE), ...http }),
   z.strictObject({ action: z.literal('late_event'), operation: z.enum(UPLOAD), ...http, by: duration }),
@@ -64,6 +71,21 @@ const faultSchemas = [
     refColumn: z.string().optional(),
     /** Additional columns, with one value for all rows. */
     columns: z.record(z.string(), z.string()).default({}),
+    /** Columns of the result file that are left out, by their headers. */
+    dropped: z.array(z.string()).default([]),
+    /** A row with this text in its content begins with a quote that never closes. */
+    unclosed: z.string().min(1).optional(),
+  }),
+  z.strictObject({
+    action: z.literal('file'),
+    operation: z.literal('review'),
+    ...common,
+    as: z.enum(['html', 'header_only', 'commas']),
+    /** Length of the row of commas. */
+    bytes: z
+      .int()
+      .min(1)
+      .default(1024 * 1024),
   }),
 ] as const;
 
@@ -76,6 +98,7 @@ export type FaultInput = z.input<typeof faultSchema>;
 export type Fault = z.output<typeof faultSchema>;
 export type Operation = Fault['operation'];
 export type RowsFault = Extract<Fault, { action: 'rows' }>;
+export type FileFault = Extract<Fault, { action: 'file' }>;
 /** What a fault does to the work on one upload; stored with the batch or import, so that it outlives a restart. */
 export type WorkFault = Extract<Fault, { operation: z.output<typeof workOperation> }>;
 

@@ -229,6 +229,46 @@ test('review, rows: the file is spoiled, the counts of the batch tell the truth'
   assert.ok(rows.every(({ Reviewer }) => Reviewer === 'someone'));
 });
 
+test('review, rows: columns are left out by their headers, and a row has a quote that never closes', async (t) => {
+  const { caller } = await withFault(t, {
+    operation: 'review',
+    action: 'rows',
+    dropped: ['ref', 'Status'],
+    unclosed: 'text 19',
+  });
+  const { text } = await caller.results(await caller.reviewed(CSV));
+  const [header, ...rows] = text.trimEnd().split('\n');
+  assert.equal(header, 'Content,Sandbox result,Expected result,Labels');
+  assert.deepEqual([rows[18], rows[19]], ['text 18,approved,,[]', '"text 19,approved,,[]']);
+});
+
+test('review, file: a web page, a header alone or a row of commas, while the counts of the batch tell the truth', async (t) => {
+  for (const [as, expected] of [
+    ['html', /^<!DOCTYPE html>.*<\/html>\n$/s],
+    ['header_only', /^Content,Status[^\n]*,ref\n$/],
+    ['commas', /^Content,Status[^\n]*,ref\n,{70000}\n$/],
+  ] as const) {
+    const { caller } = await withFault(t, { operation: 'review', action: 'file', as, bytes: 70_000 });
+    const batch = await caller.reviewed(CSV);
+    assert.equal(batch.success_count, 20);
+    assert.match((await caller.results(batch)).text, expected);
+  }
+});
+
+test('get_batch, quote: content stands in an error message, or as the status', async (t) => {
+  const { caller, sandbox } = await sandboxFor(t);
+  tested.add('quote');
+  const { batch_id } = await caller.reviewed(CSV);
+  sandbox.faults.append([
+    { operation: 'get_batch', action: 'quote' },
+    { operation: 'get_batch', action: 'quote', in: 'state' },
+  ]);
+  const refused = await caller.get(`/v1/batches/${batch_id}`);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /batch row 1 cannot be reviewed: text 0,0/);
+  assert.match((await caller.retrieve(batch_id)).batch_status, /^text 0,0\ntext 1,1/);
+});
+
 test('create_import: a state, an expired address and the import before again', async (t) => {
   const state = await withFault(t, { operation: 'create_import', action: 'state', state: 'ON_HOLD' });
   assert.equal((await state.caller.newImport()).import_status, 'ON_HOLD');
