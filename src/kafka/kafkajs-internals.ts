@@ -6,17 +6,20 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
+import { assertVerified, verifyKafkaJs } from './kafkajs-modules.ts';
 import type { PartitionData } from './partition-fetch.ts';
 import type { MeasuredRecord } from './record-batch.ts';
 
 const load = createRequire(import.meta.url);
 const root = path.dirname(load.resolve('kafkajs/package.json'));
+verifyKafkaJs(root);
 for (const file of Object.keys(load.cache)) {
   if (file.startsWith(root + path.sep)) delete load.cache[file];
 }
 
-/** A module of kafkajs. */
+/** A module of kafkajs, one of those in kafkajs-modules.ts. */
 export function internal<T>(file: string): T {
+  assertVerified(file);
   return load(path.join(root, 'src', file)) as T;
 }
 
@@ -24,7 +27,7 @@ export function internal<T>(file: string): T {
 export function replace(file: string, mended: unknown): void {
   internal(file);
   const module = load.cache[path.join(root, 'src', file)];
-  if (module === undefined) throw new Error(`kafkajs has no module src/${file}: only version 2.2.4 can be mended`);
+  if (module === undefined) throw new Error(`kafkajs loaded src/${file} from elsewhere`);
   module.exports = mended;
 }
 
