@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
+import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS, ODD_TIMESTAMPS } from '../../../dev/kafka/hostile-batches.ts';
+import { type RawCodec, rawBatch } from '../../../dev/kafka/raw-batch.ts';
+import { BatchRefused, RawProducer } from '../../../dev/kafka/raw-producer.ts';
+import { testKafka } from '../../support/kafka.ts';
+
+const kafka = await testKafka();
+const cluster = existingCluster(kafka.brokers.join(','));
+const producer = new RawProducer(kafka.brokers);
+after(() => producer.close());
+const MIB = 1024 * 1024;
+/** Brokers refuse timestamps more than an hour ahead by default. */
+const ANY_TIMESTAMP = { 'message.timestamp.after.max.ms': String(2n ** 63n - 1n), 'retention.ms': '-1' };
+
+describe('a batch of bytes', () => {
+  it("is taken in every codec, and malformed in ways that Java's consumer bears, which reads every record of it", async () => {
+    const topic = await kafka.createTopic('raw', { partitions: 2 });
+    const codecs: RawCodec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+    const bodies = [...codecs.map((codec) => ({ codec, tamper: undefined })), ...Object.values(MALFORMED_BODIES)];
+    for (const [index, { codec, tamper }] of bodies.entries()) {
+      const records = [{ value: `${index} a` }, { value: `${index} b`, headers: [['h', null] as const] }];
+      const batch = await rawBatch({ records, ...(codec && { codec }), ...(tamper && { tamper }) });
+      assert.equal(await producer.write(topic, 1, batch), 2 * index);
+    }
+    const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
+      ...['--bootstrap-server', String(cluster.brokers[0]), '--topic', topic, '--partition', '1', '--offset', 'earliest'],
+      ...['--max-messages', String(2 * bodies.length), '--timeout-ms', '20000'],
+    ]);
+    assert.deepEqual(
+      printed.trimEnd().split(/\r?\n/),
+      bodies.flatMap((_, index) => [`${index} a`, `${index} b`]),
+    );
+  });
+
+  it('is taken by a broker with odd headers, with 100,000 headers and with every odd timestamp', async () => {
+    const topic = await kafka.createTopic('raw-odd', { settings: ANY_TIMESTAMP });
+    let offset = 0;
+    for (const headers of [...Object.values(ODD_HEADERS), manyHeaders(100_000)]) {
+      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v', headers }] })), offset++);
+    }
+    for (const timestampMs of ODD_TIMESTAMPS) {
+      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v' }], timestampMs })), offset++);
+    }
+  });
+
+  it('is taken by a broker when it unpacks to 200 MiB', async () => {
+    const topic = await kafka.createTopic('raw-bomb');
+    const bytes = await bomb(200 * MIB);
+    assert.ok(bytes.length < 10_000, `${bytes.length} bytes on the wire`);
+    assert.equal(await producer.write(topic, 0, bytes), 0);
+  });
+
+  it('that the broker refuses is an error with the number that Kafka has for the reason', async () => {
+    const topic = await kafka.createTopic('raw-refused');
+    const batch = await rawBatch({ records: [{ value: 'v' }] });
+    batch.writeUInt8((batch.at(-1) ?? 0) ^ 1, batch.length - 1);
+    const CORRUPT_MESSAGE = 2;
+    await assert.rejects(
+      producer.write(topic, 0, batch),
+      (error) => error instanceof BatchRefused && error.code === CORRUPT_MESSAGE,
+    );
+    await assert.rejects(
+      rawBatch({ records: [{ value: 'v' }], codec: 'unassigned' }).then((unknown) => producer.write(topic, 0, unknown)),
+      BatchRefused,
+    );
+  });
+});
