@@ -181,7 +181,7 @@ export class ConsumerSession {
     const shards = memberAssignment[journalTopic] ?? [];
     const shardCount = this.#cluster?.findTopicPartitionMetadata(journalTopic).length ?? 0;
     const sourcePartitions = Math.max(-1, ...(memberAssignment[sourceTopic] ?? [])) + 1;
-    const assignment = { generation, shards: partitionsOfShards(shards, shardCount, sourcePartitions) };
+    const assignment = { generation, shardCount, shards: partitionsOfShards(shards, shardCount, sourcePartitions) };
     this.#history = { generation, shards: [...assignment.shards.keys()] };
     this.#positions.assign(assignment);
     // A seek left over from the generation before would move this one.

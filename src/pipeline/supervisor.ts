@@ -141,6 +141,11 @@ export class Supervisor {
   #joined(assignment: Assignment): void {
     if (this.#stopping.signal.aborted) return;
     const { metrics } = this.#ports;
+    const shardCount = this.#context?.topics.shards;
+    if (shardCount !== undefined && assignment.shardCount !== shardCount) {
+      this.#refuse(journalResized(this.#options, shardCount, assignment.shardCount));
+      return;
+    }
     this.#assigned = assignment.shards;
     metrics.count('rebalances_total', { pipeline: this.#options.name });
     this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
@@ -226,10 +231,14 @@ export class Supervisor {
     worker.start();
   }
 
+  #refuse(error: RefusedError): void {
+    this.#onRefused(new RefusedError(`pipeline ${this.#options.name}, ${error.message}`, { cause: error.cause ?? error }));
+  }
+
   /** After a loss: hear from the group first, or two owners would fence each other for ever. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
-      this.#onRefused(new RefusedError(`pipeline ${this.#options.name}, shard ${shard}: ${error.message}`, { cause: error }));
+      this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));
       return;
     }
     const { clock, random, group } = this.#ports;
@@ -331,6 +340,14 @@ export class Supervisor {
       );
     else health.ready(`${this.#options.name}/service`);
   }
+}
+
+/** Shards are counted by the partitions of the journal: with another count each record would belong to another shard. */
+function journalResized({ journal, source }: PipelineOptions, before: number, now: number): RefusedError {
+  return new RefusedError(
+    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and the number of a journal's partitions must never change. ` +
+      `Kafka cannot remove partitions: create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
+  );
 }
 
 const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>

@@ -25,6 +25,8 @@ export interface FetchedBatch {
 
 export interface Assignment {
   readonly generation: number;
+  /** K: the partitions of the journal by which this generation divides the source. */
+  readonly shardCount: number;
   /** Shard → the source partitions in it (p mod K = shard), ascending. Journal partition = shard. */
   readonly shards: ReadonlyMap<number, readonly number[]>;
 }

@@ -162,7 +162,7 @@ export class MemoryShardGroup implements ShardGroup {
     const sources = Array.from({ length: this.#kafka.cluster.partitions(this.#topics.source) }, (_, partition) => partition);
     this.#knownSources = sources.length;
     const of = (shard: number) => sources.filter((partition) => partition % count === shard);
-    return { generation, shards: new Map(shards.map((shard) => [shard, of(shard)])) };
+    return { generation, shardCount: count, shards: new Map(shards.map((shard) => [shard, of(shard)])) };
   }
 
   /** Paused, and wherever it was sought before is forgotten. */

@@ -338,3 +338,18 @@ test('a rejoin in the middle of a claim costs no more than the rejoin: the repla
   assert.equal(second.metrics.counter('rebalances_total'), 2);
   assert.equal(owned() - before, 2);
 });
+
+test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {
+  const world = new World({ partitions: 4, options: { journal: { partitions: 2 } } });
+  const [first, second] = [world.start('first'), world.start('second')];
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.addPartitions(TOPICS.journal, 3);
+  first.group.crash('the client was rebuilt');
+  await world.clock.advance(MINUTE);
+  for (const { refused } of [first, second]) {
+    assert.ok(refused instanceof RefusedError);
+    assert.match(refused.message, /pipeline reviews, journal journal: it had 2 partitions when this process started and has 3 now/);
+  }
+  assert.deepEqual(journalKeys(world, 2), [], 'nothing was claimed under the new number');
+});

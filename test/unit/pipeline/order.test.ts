@@ -220,7 +220,7 @@ test('a turn that is asked for after the shard was lost ends, and whatever step 
               lost = true;
               let step = Promise.resolve();
               for (let hop = 0; hop < hops; hop++) step = step.then(() => undefined);
-              void step.then(() => events?.joined({ generation: 99, shards: new Map() }));
+              void step.then(() => events?.joined({ generation: 99, shardCount: 1, shards: new Map() }));
             }
             return status;
           },
