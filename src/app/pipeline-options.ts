@@ -54,6 +54,7 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
     },
     timing: {
       sessionTimeoutMs: kafka.sessionTimeoutMs,
+      transactionTimeoutMs: kafka.transactionTimeoutMs,
       progressIntervalMs: kafka.progressIntervalMs,
       probeIntervalMs: kafka.probeIntervalMs,
       uploadDrainMs: UPLOAD_DRAIN_MS,

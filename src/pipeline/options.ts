@@ -51,6 +51,8 @@ export interface PipelineOptions {
   };
   readonly timing: {
     readonly sessionTimeoutMs: number;
+    /** After this the brokers abort a transaction. */
+    readonly transactionTimeoutMs: number;
     /** W that moves without a job is committed this often. */
     readonly progressIntervalMs: number;
     /** An idle owner proves this often that the shard is still its own. */

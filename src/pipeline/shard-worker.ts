@@ -23,6 +23,9 @@ import { QueueClosedError, TransactionQueue } from './transaction-queue.ts';
 
 /** How often an owner looks at its clocks: progress, probe, health. */
 const TICK_MS = 1000;
+/** A transaction is not called stuck before this, however short its timeout is. */
+const MIN_TRANSACTION_MS = 180_000;
+
 export interface WorkerReport {
   readonly owner: boolean;
   readonly inFlight: number;
@@ -215,8 +218,8 @@ export class ShardWorker {
     const nowMs = clock.now();
     // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
     if (runningSinceMs !== undefined) {
-      if (nowMs < runningSinceMs + MAX_TRANSACTION_MS)
-        health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + MAX_TRANSACTION_MS - nowMs);
+      if (nowMs < runningSinceMs + this.#maxTransactionMs)
+        health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + this.#maxTransactionMs - nowMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
     else if (this.#owned.runtime.overdue === undefined) health.beat(this.#loop);
     else if (!this.#stuck) health.waiting(this.#loop, `${this.#owned.runtime.overdue}: nothing outside can hold this up`, 0);
@@ -244,6 +247,11 @@ export class ShardWorker {
     await this.#queue.run(() => ({ journal: [writeOwner({ instance, claim: random.id(), atMs: clock.now() })] }));
   }
 
+  /** Longer than any transaction may take: the producer gives up at the transaction timeout. */
+  get #maxTransactionMs(): number {
+    return Math.max(MIN_TRANSACTION_MS, 2 * this.#context.options.timing.transactionTimeoutMs);
+  }
+
   get #loop(): string {
     return `${this.#context.options.name}/shard-${this.#shard}`;
   }
@@ -264,7 +272,7 @@ export class ShardWorker {
     const { runningSinceMs } = this.#queue;
     if (runningSinceMs === undefined) return;
     const loop = `${this.#loop}/ended-${clock.now()}`;
-    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + MAX_TRANSACTION_MS - clock.now()));
+    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + this.#maxTransactionMs - clock.now()));
     void closed.then(() => health.ended(loop));
   }
 
@@ -298,6 +306,3 @@ export class ShardWorker {
     this.#onOver(refused ?? error);
   }
 }
-
-/** Far more than the broker's own transaction timeout and the client's retries take. */
-const MAX_TRANSACTION_MS = 180_000;

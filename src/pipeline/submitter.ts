@@ -90,7 +90,7 @@ export class Submitter {
         const answer = await this.#shard.permitted('uploads', async () => {
           signal.throwIfAborted();
           // Asked again here: the gate may have closed while this waited for its permit.
-          const leave = pass === 'probe' ? pass : gates.enter(type);
+          const leave = pass === 'probe' ? pass : gates.enter(type, signal);
           pass = undefined;
           const created = leave && (await this.#create(type, span));
           if (created === undefined) return 'later';

@@ -27,6 +27,8 @@ interface Gate {
   /** 0: open. */
   closedUntilMs: number;
   reason: WaitReason;
+  /** Its outstanding probe: let through, and not answered yet. */
+  probe: { readonly signal: AbortSignal; readonly unwatch: () => void } | undefined;
   readonly waiting: Set<() => void>;
 }
 
@@ -94,13 +96,28 @@ export class TypeGates {
     else if (gate.reason !== 'type_failing') this.#close(gate, 'type_failing', this.#pauseMs);
   }
 
-  /** Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself. */
-  enter(type: string): GatePass | undefined {
+  /**
+   * Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself.
+   * @param signal when it aborts before the probe was answered, the next batch is the probe
+   */
+  enter(type: string, signal: AbortSignal): GatePass | undefined {
     const gate = this.#gates.get(type);
     if (gate === undefined || gate.closedUntilMs === 0) return 'open';
     if (this.#clock.now() < gate.closedUntilMs) return undefined;
     gate.closedUntilMs = this.#clock.now() + this.#pauseMs;
+    const lost = () => this.returned(type, signal);
+    signal.addEventListener('abort', lost, { once: true });
+    gate.probe = { signal, unwatch: () => signal.removeEventListener('abort', lost) };
     return 'probe';
+  }
+
+  /** The probe of `signal` ended without asking the service. Does nothing once an answer came. */
+  returned(type: string, signal: AbortSignal): void {
+    const gate = this.#gates.get(type);
+    if (gate?.probe?.signal !== signal) return;
+    this.#answered(gate);
+    gate.closedUntilMs = this.#clock.now();
+    this.#wake(gate);
   }
 
   /** Whether batches of this type may be created freely. */
@@ -118,7 +135,7 @@ export class TypeGates {
   async pass(type: string, signal: AbortSignal): Promise<GatePass> {
     for (;;) {
       await this.open(type, signal);
-      const pass = this.enter(type);
+      const pass = this.enter(type, signal);
       if (pass !== undefined) return pass;
     }
   }
@@ -155,7 +172,7 @@ export class TypeGates {
   #gate(type: string): Gate {
     let gate = this.#gates.get(type);
     if (gate === undefined) {
-      gate = { failures: 0, unanswered: 0, closedUntilMs: 0, reason: 'type_failing', waiting: new Set() };
+      gate = { failures: 0, unanswered: 0, closedUntilMs: 0, reason: 'type_failing', probe: undefined, waiting: new Set() };
       this.#gates.set(type, gate);
     }
     return gate;
@@ -163,11 +180,22 @@ export class TypeGates {
 
   #close(gate: Gate, reason: WaitReason, forMs: number): void {
     gate.reason = reason;
+    this.#answered(gate);
     gate.closedUntilMs = this.#clock.now() + forMs;
   }
 
   #open(gate: Gate): void {
     gate.closedUntilMs = 0;
+    this.#answered(gate);
+    this.#wake(gate);
+  }
+
+  #answered(gate: Gate): void {
+    gate.probe?.unwatch();
+    gate.probe = undefined;
+  }
+
+  #wake(gate: Gate): void {
     for (const look of [...gate.waiting]) look();
   }
 }

@@ -53,6 +53,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     },
     timing: {
       sessionTimeoutMs: 30_000,
+      transactionTimeoutMs: 60_000,
       progressIntervalMs: 10_000,
       probeIntervalMs: 60_000,
       uploadDrainMs: 60_000,

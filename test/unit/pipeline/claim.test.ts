@@ -349,7 +349,10 @@ test('partitions added to the journal while replicas run are refused by each of 
   await world.clock.advance(MINUTE);
   for (const { refused } of [first, second]) {
     assert.ok(refused instanceof RefusedError);
-    assert.match(refused.message, /pipeline reviews, journal journal: it had 2 partitions when this process started and has 3 now/);
+    assert.match(
+      refused.message,
+      /pipeline reviews, journal journal: it had 2 partitions when this process started and has 3 now/,
+    );
   }
   assert.deepEqual(journalKeys(world, 2), [], 'nothing was claimed under the new number');
 });

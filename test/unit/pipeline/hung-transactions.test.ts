@@ -5,10 +5,11 @@ import { Health } from '../../../src/telemetry/health.ts';
 import { World } from '../../support/engine/world.ts';
 
 /** A world whose instance reports to the real health, and whose producers' commit number `hangs` is never answered. */
-function hanging(hangs: number) {
+function hanging(hangs: number, transactionTimeoutMs = 60_000) {
   let health: Health | undefined;
   let hung = false;
   const world = new World({
+    options: { timing: { transactionTimeoutMs } },
     hooks: {
       commitFate: ({ number }) => {
         if (hung || number !== hangs) return 'commit';
@@ -47,5 +48,14 @@ test('so does one of an owner that has lost its shard meanwhile: it holds what o
   assert.ok(isLive());
   assert.match(instance.logger.text(), /starts reading this source partition .*"partition":3/, 'the shard was claimed again');
   await world.clock.advance(250_000);
+  assert.ok(!isLive());
+});
+
+test('a transaction of an owner may take as long as kafka.transactionTimeout lets it: the process stays live', async () => {
+  const minutes = 15;
+  const { world, isLive } = hanging(3, minutes * 60_000);
+  await world.clock.advance(2 * minutes * 60_000);
+  assert.ok(isLive(), 'within twice the timeout');
+  await world.clock.advance(120_000);
   assert.ok(!isLive());
 });

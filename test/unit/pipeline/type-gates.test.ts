@@ -5,12 +5,13 @@ import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
+const forever = new AbortController().signal;
+
 function world() {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
   const waits = new WaitReasons({ metrics: new RecordingMetrics(), pipeline: 'p', clock, logger: new RecordingLogger() });
   const gates = new TypeGates({ clock, logger, waits, pauseMs: 10_000 });
-  const forever = new AbortController().signal;
   /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
   const heldMs = async (type: string): Promise<number> => {
     const fromMs = clock.now();
@@ -98,25 +99,47 @@ test('a gate that closes again while somebody waits holds them for the new pause
 
 test('a gate that closed lets one batch through per pause, a probe, until something of the type succeeds', async () => {
   const { clock, gates } = world();
-  assert.equal(gates.enter('a'), 'open');
+  assert.equal(gates.enter('a', forever), 'open');
   for (let n = 1; n < FAILURES_IN_A_ROW; n++) assert.equal(gates.failed('a'), false);
-  assert.equal(gates.enter('a'), 'open');
+  assert.equal(gates.enter('a', forever), 'open');
   assert.equal(gates.failed('a'), true, 'from now on a failure says nothing about the content');
-  assert.equal(gates.enter('a'), undefined);
+  assert.equal(gates.enter('a', forever), undefined);
   await clock.advance(10_000);
-  assert.deepEqual([gates.enter('a'), gates.enter('a')], ['probe', undefined]);
+  assert.deepEqual([gates.enter('a', forever), gates.enter('a', forever)], ['probe', undefined]);
   await clock.advance(10_000);
-  assert.deepEqual([gates.enter('a'), gates.enter('b')], ['probe', 'open']);
+  assert.deepEqual([gates.enter('a', forever), gates.enter('b', forever)], ['probe', 'open']);
   gates.succeeded('a');
-  assert.deepEqual([gates.enter('a'), gates.enter('a')], ['open', 'open']);
+  assert.deepEqual([gates.enter('a', forever), gates.enter('a', forever)], ['open', 'open']);
 });
 
 test('a create that the service takes opens a gate that it had refused, but not one whose batches fail', () => {
   const { gates } = world();
   gates.rejected('a', 'no');
   gates.accepted('a');
-  assert.equal(gates.enter('a'), 'open');
+  assert.equal(gates.enter('a', forever), 'open');
   for (let n = 0; n < FAILURES_IN_A_ROW; n++) gates.failed('b');
   gates.accepted('b');
-  assert.equal(gates.enter('b'), undefined);
+  assert.equal(gates.enter('b', forever), undefined);
+});
+
+test('a probe that is lost with its shard before the service answered is given back: the next batch asks at once', async () => {
+  const { gates, heldMs } = world();
+  gates.rejected('a', 'no');
+  assert.equal(await heldMs('a'), 10_000);
+  const lost = new AbortController();
+  assert.equal(gates.enter('a', lost.signal), 'probe');
+  const next = gates.pass('a', forever);
+  lost.abort();
+  assert.equal(await next, 'probe');
+});
+
+test('a probe that was answered is not given back when its shard is lost later', async () => {
+  const { gates, heldMs } = world();
+  gates.rejected('a', 'no');
+  await heldMs('a');
+  const lost = new AbortController();
+  assert.equal(gates.enter('a', lost.signal), 'probe');
+  gates.rejected('a', 'no');
+  lost.abort();
+  assert.equal(await heldMs('a'), 10_000);
 });
