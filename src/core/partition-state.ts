@@ -20,6 +20,9 @@ export class PartitionState {
   #last: PartitionProgress['last'];
   /** What to expect at `last.offset`, until intake has passed it (a topic made anew shows another timestamp). */
   #expected: PartitionProgress['last'];
+  /** The newest record that intake has looked at: offset -1 before the first. */
+  #seenOffset = -1;
+  #seenTimestampMs = 0;
   readonly #start: number | undefined;
   #dirty = false;
   /** `read` as the journal has it. */
@@ -102,8 +105,22 @@ export class PartitionState {
       this.position = last.offset;
   }
 
-  /** False when the record at the last claimed offset is not the one that was claimed: the topic was made anew. */
+  /**
+   * Expects the newest record that was read once more, because the topic may have been created again meanwhile.
+   * @returns its offset, where reading must go on; undefined when nothing was read
+   */
+  expectAgain(): number | undefined {
+    if (this.#seenOffset < 0) return undefined;
+    this.#expected = { offset: this.#seenOffset, timestampMs: this.#seenTimestampMs };
+    return this.#seenOffset;
+  }
+
+  /** False when the record is not the one that was read or claimed at its offset before: the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
+    if (offset > this.#seenOffset) {
+      this.#seenOffset = offset;
+      this.#seenTimestampMs = timestampMs;
+    }
     if (this.#expected === null || offset !== this.#expected.offset) return true;
     const same = this.#expected.timestampMs === timestampMs;
     if (same) this.#expected = null;

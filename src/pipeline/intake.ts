@@ -61,7 +61,16 @@ export class Intake implements EndsWanted {
     for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
   }
 
-  /** Starts to read, or goes on after a rejoin, which paused everything and forgot the positions. */
+  /** Goes on after a rejoin, at the newest record that was read: a topic that was created again meanwhile has another one there. */
+  rejoined(): void {
+    for (const [partition, state] of this.#shard.state.partitions) {
+      const seen = state.expectAgain();
+      if (seen !== undefined) this.#expected.set(partition, Math.min(seen, this.#expected.get(partition) as number));
+    }
+    this.resume();
+  }
+
+  /** Starts to read: everything is paused, and no position is known. */
   resume(): void {
     this.#paused.clear();
     for (const [partition, offset] of this.#expected) {
@@ -153,14 +162,17 @@ export class Intake implements EndsWanted {
             this.#flow();
             return;
           }
-          const lost = state.partition(partition).unclaimedIn(expected, range.start);
-          context.metrics.count('unread_records_lost_total', labels, lost);
-          logger.error(
-            { partition, from: expected, to: range.start, lost },
-            'records were removed from the source topic before they were read',
-          );
-          state.partition(partition).passGap(expected, range.start);
-          state.partition(partition).position = range.start;
+          const own = state.partition(partition);
+          if (own.position < range.start) {
+            const lost = own.unclaimedIn(own.position, range.start);
+            context.metrics.count('unread_records_lost_total', labels, lost);
+            logger.error(
+              { partition, from: own.position, to: range.start, lost },
+              'records were removed from the source topic before they were read',
+            );
+            own.passGap(own.position, range.start);
+            own.position = range.start;
+          }
           this.#expected.set(partition, range.start);
         }
         context.group.seek('source', partition, this.#expected.get(partition) as number);
@@ -232,10 +244,10 @@ export class Intake implements EndsWanted {
     let position = partition.position;
     for (const record of batch.records) {
       const { offset } = record;
+      if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
       if (offset < position) continue;
       if (offset > position) partition.passGap(position, offset);
       position = offset + 1;
-      if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
       if (partition.isClaimed(offset)) continue;
       consumed++;
       const decoded = kind.decode(record, partition.replay);

@@ -113,7 +113,7 @@ export class ShardWorker {
       this.#replay.rejoined();
       return;
     }
-    this.#owned.intake.resume();
+    this.#owned.intake.rejoined();
     this.#spawn('probe', () => this.#probe());
   }
 

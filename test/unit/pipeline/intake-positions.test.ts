@@ -89,6 +89,38 @@ test('a source topic that is made anew under a running owner is refused as soon 
   assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* made anew/);
 });
 
+test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
+  const world = new World({ partitions: 2 });
+  const instance = world.start();
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  instance.group.crash('the topic is gone');
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 2);
+  for (let n = 0; n < 50; n++) world.event(n % 2);
+  await world.clock.advance(10_000);
+  assert.match(
+    instance.refused?.message ?? '',
+    /offset 9 in partition \d of source topic content is not what this pipeline has read/,
+  );
+});
+
+test('a rejoin looks at the newest record again, and goes on behind it although retention has removed it', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 5_000 } } });
+  const instance = world.start();
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.clock.advance(1_000);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 10, 'read, and waiting in a buffer');
+  world.kafka.cluster.log('content', 0).deleteBefore(10);
+  instance.group.crash('the client was rebuilt');
+  await world.clock.advance(2_000);
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.metrics.counter('unread_records_lost_total'), 0);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 20);
+  assert.deepEqual([world.published('decisions').length, world.committed(0).offset], [20, 20]);
+});
+
 test('records that retention takes before a running owner reads them are counted as lost, and intake goes on behind them', async () => {
   let down = true;
   const world = new World({
