@@ -63,7 +63,7 @@ export class PartitionState {
     return this.#watermark;
   }
 
-  /** Distance from W to the newest offset read: bounded by `maxSpan`, as the claimed set is. */
+  /** Distance from W to the newest offset read: the width of the claimed set. */
   get span(): number {
     return this.position - this.#watermark;
   }

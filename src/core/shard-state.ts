@@ -25,6 +25,8 @@ export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(meta
 export class ShardState {
   readonly partitions: ReadonlyMap<number, PartitionState>;
   readonly #jobs: Map<string, LiveJob>;
+  /** Records in live jobs that are not settled, by partition. */
+  readonly #live = new Map<number, number>();
   #seq: number;
   /** The newest place given to a line of submissions. */
   #sequence = 0;
@@ -33,7 +35,10 @@ export class ShardState {
     this.partitions = partitions;
     this.#jobs = new Map(jobs);
     this.#seq = seq;
-    for (const { record } of jobs.values()) this.#sequence = Math.max(this.#sequence, record.sequence);
+    for (const { record, left } of jobs.values()) {
+      this.#sequence = Math.max(this.#sequence, record.sequence);
+      for (const [partition, { size }] of left.entries()) this.#count(partition, size);
+    }
   }
 
   get jobs(): ReadonlyMap<string, LiveJob> {
@@ -49,8 +54,13 @@ export class ShardState {
   /** Records in live jobs that are not settled. */
   get unsettled(): number {
     let sum = 0;
-    for (const job of this.#jobs.values()) sum += job.left.size;
+    for (const live of this.#live.values()) sum += live;
     return sum;
+  }
+
+  /** Returns what `maxSpan` bounds: the partition's records in live jobs, and the offsets from W to the newest read. */
+  underWay(partition: number): number {
+    return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).span);
   }
 
   hasRemoteId(remoteId: string): boolean {
@@ -81,6 +91,7 @@ export class ShardState {
   submit(record: JobRecord, items: Iterable<TakenRecord>): Step {
     const left = this.#claimAll(items);
     this.#jobs.set(record.id, new LiveJob(record, left));
+    for (const [partition, { size }] of left.entries()) this.#count(partition, size);
     const progress = this.#progress();
     return { journal: [writeJob(record), writeLeft(record.id, left), ...progress.journal], offsets: progress.offsets };
   }
@@ -101,6 +112,7 @@ export class ShardState {
     for (const { partition, offset } of settled) {
       if (!job.left.delete(partition, offset))
         throw new Error(`record ${partition}:${offset} is not left in job ${job.record.id}`);
+      this.#count(partition, -1);
     }
     return { journal: this.#remainder(job), offsets: [] };
   }
@@ -118,6 +130,10 @@ export class ShardState {
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {
     const progress = this.#progress(positions);
     return progress.journal.length === 0 ? undefined : progress;
+  }
+
+  #count(partition: number, change: number): void {
+    this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
   }
 
   #claimAll(records: Iterable<TakenRecord>): CoordinateSet {

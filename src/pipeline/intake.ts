@@ -300,7 +300,7 @@ export class Intake implements EndsWanted {
     // One that holds nothing fetches all the same: only with a batch in hand is it in line for room.
     const full = this.#waitingForTurn || this.#inboxBytes > MAX_INBOX_BYTES;
     for (const [partition] of this.#expected) {
-      const wide = state.partition(partition).span > context.options.source.maxSpan;
+      const wide = state.underWay(partition) > context.options.source.maxSpan;
       this.#waitForSpan(partition, wide);
       if (wide && state.partition(partition).dirty) this.#commitProgress();
       const pause = full || wide || this.#overtaken.has(partition);
@@ -315,8 +315,8 @@ export class Intake implements EndsWanted {
     }
   }
 
-  /** W moved: partitions that were too wide may go on. */
-  watermarkMoved(): void {
+  /** W moved, or records were settled: partitions that had too much under way may go on. */
+  roomMade(): void {
     this.#flow();
   }
 

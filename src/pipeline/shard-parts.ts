@@ -38,7 +38,7 @@ export function startParts(
     if (shard.signal.aborted) submission.memory.release();
     else shard.spawn('submit', () => submitter.submit(submission));
   };
-  const letters = new SourceLetterQueue(shard, () => intake.watermarkMoved());
+  const letters = new SourceLetterQueue(shard);
   const rewind = new Rewind(shard, letters);
   const holdBack = (submission: Submission, records: CoordinateList) => rewind.add(heldBack(shard, submission, records, submit));
   const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
@@ -52,11 +52,12 @@ export function startParts(
     fail: (job, failure) => retrier.add(job, failure),
     journaled: () => {
       hooks.journaled();
-      intake.watermarkMoved();
+      intake.roomMade();
     },
     holdBack,
   });
   const intake = new Intake(shard, (sealed, held) => submit(firstSubmission(sealed, held, context)), hooks.commitProgress);
+  shard.onPublished = () => intake.roomMade();
 
   context.ledger.recovered(state.unsettled);
   const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);

@@ -49,6 +49,8 @@ export class ShardRuntime {
   readonly inHand = new InHand();
   readonly chunk: ChunkMemory;
   readonly turns: OutputTurns;
+  /** Called after each commit of terminal records: W may have moved, and less is under way. */
+  onPublished: () => void = () => undefined;
   readonly #spawn: (what: string, run: () => Promise<void>) => void;
 
   constructor(fields: {
@@ -227,5 +229,6 @@ export class ShardRuntime {
     }
     this.chunk.succeeded();
     held?.drop(records.length);
+    this.onPublished();
   }
 }

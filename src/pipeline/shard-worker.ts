@@ -238,7 +238,7 @@ export class ShardWorker {
       const [head, ...rest] = step?.journal ?? [];
       return head && { journal: [head, ...rest], offsets: step?.offsets ?? [] };
     });
-    this.#owned?.intake.watermarkMoved();
+    this.#owned?.intake.roomMade();
   }
 
   /** Proves that the shard is still ours: the commit fails if somebody else fenced us. */

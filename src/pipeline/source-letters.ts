@@ -32,14 +32,11 @@ const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partitio
 /** One pass over the source at a time serves all that waits. What waits holds its coordinates and nothing else. */
 export class SourceLetterQueue {
   readonly #shard: ShardRuntime;
-  readonly #claimed: () => void;
   readonly #waiting: SourceLetters[] = [];
   #running = false;
 
-  /** @param claimed records that were in no job have their dead letters: W may have moved */
-  constructor(shard: ShardRuntime, claimed: () => void) {
+  constructor(shard: ShardRuntime) {
     this.#shard = shard;
-    this.#claimed = claimed;
   }
 
   /** Each of the records gets its dead letter; those that are gone from the source with their coordinates alone. */
@@ -89,10 +86,8 @@ export class SourceLetterQueue {
     for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
       const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
       await chunk.inChunks(some, render, async (letters) => {
-        if (from === undefined) {
-          await this.#shard.deadLetter(letters);
-          this.#claimed();
-        } else await this.#shard.settle(from, context.options.deadLetters.topic, letters);
+        if (from === undefined) await this.#shard.deadLetter(letters);
+        else await this.#shard.settle(from, context.options.deadLetters.topic, letters);
         for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason))
           context.ledger.deadLettered(reason, length);
       });

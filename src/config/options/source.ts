@@ -52,7 +52,7 @@ export function sourceOptions() {
       max: 100_000,
     }),
     maxSpan: integer({
-      help: 'Distance in offsets between the oldest unsettled and the newest record of a partition at which its intake pauses.',
+      help: 'How much of a partition may be under way: its records in live batches, and the offsets from the first record that is in none yet to the newest read. Beyond it the intake of the partition pauses.',
       fallback: 200_000,
       min: 1_000,
       max: 2_000_000,

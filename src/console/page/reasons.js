@@ -17,9 +17,9 @@ export const REASONS = {
   },
   span: {
     level: 'warn',
-    title: 'A partition waits for its oldest records',
-    short: 'older records',
-    text: 'Too many newer records are under way: look at the oldest batches below.',
+    title: 'A partition waits for records under review',
+    short: 'records under review',
+    text: 'As much of it is under way as source.maxSpan allows: look at the oldest batches below.',
   },
   unauthorized: {
     level: 'warn',

@@ -196,6 +196,64 @@ test('intake pauses at maxSpan, says so, and resumes when the watermark has move
   assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 0);
 });
 
+test('records in live batches count against maxSpan, after a restart too, and settling makes room', async () => {
+  const world = new World({
+    partitions: 2,
+    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  for (let n = 0; n < 1_000; n++) world.event(0);
+  for (let n = 0; n < 10; n++) world.event(1);
+  const submitted = () => {
+    const rows = [...world.service.batches.values()].flatMap((batch) => batch.rows ?? []);
+    return [0, 1].map((partition) => rows.filter((row) => row.partition === partition).length);
+  };
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(submitted(), [24, 10], '20, and what the last fetch brought; the other partition has room');
+  assert.equal(first.gauge('shards_paused', { reason: 'span' }), 1);
+  await world.through(first.stop());
+
+  const second = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
+  assert.equal(second.gauge('shards_paused', { reason: 'span' }), 1);
+  world.service.script = {};
+  for (const id of [...world.service.batches.keys()]) world.service.finish(id);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.equal(second.gauge('shards_paused', { reason: 'span' }), 0);
+});
+
+test('an owner that takes over more records under review than maxSpan settles them first and then reads on', async () => {
+  const wide = { batch: { maxRows: 5, maxAgeMs: 1_000 } };
+  const world = new World({ partitions: 1, options: wide, service: { review: () => ({ afterMs: 'never' }) } });
+  for (let n = 0; n < 200; n++) world.event(0);
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40);
+  await world.through(first.stop());
+
+  Object.assign(world.options.source, { maxSpan: 20 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40, 'intake waits');
+  const all = [...world.service.batches.keys()];
+  for (const id of all.slice(0, 35)) world.service.finish(id);
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40, '25 are left');
+  world.service.script = {};
+  world.service.finish(all[35] as string);
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 42, 'a batch that hangs holds up no more than its own records');
+  for (const id of all.slice(36)) world.service.finish(id);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
   const world = new World({ partitions: 1, options: { source: { maxSpan: 20 } }, hooks: { batchRecords: () => 10 } });
   world.start();
