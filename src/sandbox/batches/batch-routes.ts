@@ -43,7 +43,8 @@ async function createPlan(exchange: Exchange, parts: BatchRouteParts): Promise<P
     type,
     async run(fault) {
       const { store, clock } = parts;
-      const repeated = fault?.action === 'repeat_id' ? store.newest()?.id : undefined;
+      const fits = (batch: { readonly type: string }) => (fault?.match.type ?? batch.type) === batch.type;
+      const repeated = fault?.action === 'repeat_id' ? store.newest(fits)?.id : undefined;
       const id = repeated ?? randomUUID();
       if (repeated === undefined) store.create(id, type, clock.now());
       const body: CreateBatchResponse = {

@@ -47,9 +47,9 @@ export abstract class WorkStore<Item extends Work> {
     return row && this.itemOf(row);
   }
 
-  newest(): Item | undefined {
-    const row = this.database.first(`SELECT * FROM ${this.#table} ORDER BY seq DESC LIMIT 1`);
-    return row && this.itemOf(row);
+  /** The last one created of those that fit. */
+  newest(fits: (item: Item) => boolean = () => true): Item | undefined {
+    return this.all().findLast(fits);
   }
 
   /** In the order of creation. */

@@ -117,7 +117,7 @@ test('a wrong service key: not ready with the reason, nothing lost, and all goes
   });
   assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
   assert.equal((await fetch(`${url}/livez`)).status, 200);
-  assert.equal(await replica.metric('items_in_flight'), 40);
+  await eventually('all records wait', async () => (await replica.metric('items_in_flight')) === 40);
 
   writeFileSync(keyFile, CANARY.key);
   const terminal = new TerminalRecords(kafka, keyed);

@@ -91,7 +91,7 @@ test('download address expired: the batch is asked for again, which brings a new
 test('download cut or unreadable: interrupted half-way, it is made again and nothing is settled twice', async () => {
   await endsWhole(scene('cut'));
   await endsWhole(scene('reset'));
-  assert.ok(scene('cut').log.some((line) => line.includes('was cut')));
+  await scene('cut').untilLogged(/was cut/);
 });
 
 test('download cut or unreadable: a file that ends within a row although its length is right', async () => {
@@ -110,7 +110,7 @@ test('storage overloaded while results come: Retry-After is kept, and rows never
   await busy.endsWell();
   assert.equal(busy.batches.length, 1);
   // Three tries of the client, and a fourth after the batch was asked for again: each no sooner than it was told.
-  assert.ok(busy.log.some((line) => line.includes('503 SlowDown') && line.includes('tried 3 times')));
+  await busy.untilLogged(/503 SlowDown.*tried 3 times|tried 3 times.*503 SlowDown/);
 });
 
 test('result rows missing: the file is downloaded again, then the records without a row are submitted again', async () => {

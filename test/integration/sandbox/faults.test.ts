@@ -156,6 +156,13 @@ test('create_batch, repeat_id: the batch before is given out again', async (t) =
   assert.equal(sandbox.batches().length, 2);
 });
 
+test('create_batch, repeat_id: a fault for one content type gives out a batch of that type, whatever came between', async (t) => {
+  const { caller } = await withFault(t, { operation: 'create_batch', action: 'repeat_id', skip: 1, match: { type: 'comment' } });
+  const first = await caller.create('comment');
+  await caller.create('message');
+  assert.equal((await caller.create('comment')).batch_id, first.batch_id);
+});
+
 test('upload, late_event: the batch stays WAITING_FOR_UPLOAD for a while after its upload', async (t) => {
   const { caller } = await withFault(t, { operation: 'upload', action: 'late_event', by: '200ms' });
   const { batch_id, upload_url } = await caller.create();
