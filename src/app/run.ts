@@ -28,7 +28,7 @@ import { openFormats } from './open-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { serviceClient } from './service-client.ts';
 import { systemClock, systemRandom } from './system.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from '../service/version.ts';
 
 /** How a run ended; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';

@@ -148,7 +148,7 @@ export function inventedService(file: () => string): KindServices {
       rawStatus: 'SUCCESS',
       metadataJson: '{}',
       result: INVENTED_RESULT,
-      labels: [],
+      labelsJson: '[]',
     }),
   };
 }

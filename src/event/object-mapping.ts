@@ -2,7 +2,7 @@
 import { isKeptNumber } from '../core/exact-json.ts';
 import type { PoisonReason } from '../core/record.ts';
 import { type EventInput, typeOfFound } from './expression/index.ts';
-import { isDeeperThan } from './json-depth.ts';
+import { isDeeperThan } from '../core/json-depth.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 /** An expression, or one for each field of the object. */

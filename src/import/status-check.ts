@@ -55,7 +55,7 @@ function isNotFound(error: unknown): error is ServiceError {
 }
 
 function stateOf(rawState: string): RemoteState {
-  switch (normaliseImportStatus(rawState.trim().toUpperCase())) {
+  switch (normaliseImportStatus(rawState)) {
     case 'WAITING_FOR_UPLOAD':
       return 'waiting_for_upload';
     case 'IN_PROGRESS':

@@ -28,10 +28,9 @@ export function createFoundRenderer(topic: string): RenderFound {
       decision_id: item.content,
       decision_status: decision?.rawStatus ?? null,
       result: decision?.result ?? null,
-      labels: decision?.labels ?? [],
     };
     const value =
-      `${JSON.stringify(head).slice(0, -1)},"metadata":${decision?.metadataJson ?? '{}'}` +
+      `${JSON.stringify(head).slice(0, -1)},"labels":${decision?.labelsJson ?? '[]'},"metadata":${decision?.metadataJson ?? '{}'}` +
       `,"error":${error === undefined ? 'null' : JSON.stringify({ code: error.code, message: error.message })}` +
       `,"source":{"topic":${topicJson},${sourceMembers(item)}},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`;
     return { key: terminalKey(item), value: Buffer.from(value), headers: terminalHeaders(item.headers, id) };

@@ -32,7 +32,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
   const grace = new Grace(options.missingGraceMs);
 
   function isPending(rawStatus: string): boolean {
-    const status = normaliseDecisionStatus(rawStatus.trim().toUpperCase());
+    const status = normaliseDecisionStatus(rawStatus);
     if (status === undefined && !told.has(rawStatus) && told.size < MAX_NOTICES) {
       told.add(rawStatus);
       options.onNotice?.(rawStatus);
@@ -48,7 +48,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       const decision = await service.getDecision(item.content, { signal });
       grace.end(place);
       if (isPending(decision.rawStatus)) return undefined;
-      const failed = normaliseDecisionStatus(decision.rawStatus.trim().toUpperCase()) === 'ERROR';
+      const failed = normaliseDecisionStatus(decision.rawStatus) === 'ERROR';
       const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
       return { partition, offset, status: failed ? 'error' : 'success', result: decision.result ?? undefined, record };
     } catch (error) {

@@ -1,18 +1,13 @@
 /** What a lookup needs of the Content Review Service. `src/service/client.ts` satisfies it; a test may script it. */
 
-export interface LookedUpLabel {
-  readonly name: string;
-  readonly applied: boolean;
-  readonly explanation: string | null;
-}
-
 export interface LookedUpDecision {
   /** decision_status as the service spelled it. */
   readonly rawStatus: string;
   /** JSON text of the metadata object, digits as they came. */
   readonly metadataJson: string;
   readonly result: string | null;
-  readonly labels: readonly LookedUpLabel[] | null;
+  /** JSON text of the label objects, digits as they came; null when the service gave none. */
+  readonly labelsJson: string | null;
 }
 
 export interface LookupService {

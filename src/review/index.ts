@@ -130,7 +130,7 @@ export function remoteStatus(batch: BatchState): RemoteStatus {
 }
 
 function stateOf(rawState: string): RemoteState {
-  switch (normaliseBatchStatus(rawState.trim().toUpperCase())) {
+  switch (normaliseBatchStatus(rawState)) {
     case 'WAITING_FOR_UPLOAD':
       return 'waiting_for_upload';
     case 'PENDING':

@@ -3,7 +3,7 @@
  * JSON array of label objects (2.6) or of names, a single object or name, names with a delimiter between, nothing.
  */
 
-import { isDeeperThan } from '../event/json-depth.ts';
+import { isDeeperThan } from '../core/json-depth.ts';
 
 export interface Labels {
   /** A JSON array of objects with `name`, `applied` and `explanation`. */

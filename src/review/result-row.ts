@@ -3,6 +3,7 @@
 import { isJsonText } from '../core/exact-json.ts';
 import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
+import { shownCode } from '../core/shown-code.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
 import { fromText } from './formulas.ts';
 import { createLabelReader, type Labels } from './labels.ts';
@@ -121,7 +122,8 @@ export class ResultRowReader {
     const text = cellAt(cells, this.#header.status);
     const known = statusOf(text);
     if (known !== undefined) return known;
-    this.#notice({ kind: 'unknown_status', value: text.slice(0, 64) });
+    // In a file whose cells have shifted it may be content.
+    this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
     return cellAt(cells, this.#header.result) === '' ? 'error' : 'success';
   }
 

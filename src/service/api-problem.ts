@@ -1,8 +1,9 @@
 /** What an answer of base_url that is not a success means. The interface shows no errors (section 7): statuses decide. */
 import type { ServiceFailure } from '../core/service-error.ts';
+import { shownCode } from '../core/shown-code.ts';
 import type { HttpAnswer } from './http.ts';
 import type { Problem } from './problem.ts';
-import { scrub, shownCode } from './redaction.ts';
+import { scrub } from './redaction.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 
 /** The failure that a status stands for; shared by the API and the storage behind presigned addresses. */
@@ -15,12 +16,19 @@ export function failureOfStatus(status: number): ServiceFailure {
   return 'protocol';
 }
 
-/** @param secrets never shown, also when the service says them. */
-export function apiProblem(answer: HttpAnswer, text: string, secrets: readonly string[], nowMs: number): Problem {
+export interface Words {
+  /** How much of the service's words is shown: a message about uploaded rows may quote them, which cannot be told from other text (I6). */
+  readonly said: 'message' | 'code';
+  /** Never shown, also when the service sends them. */
+  readonly secrets: readonly string[];
+}
+
+export function apiProblem(answer: HttpAnswer, text: string, { said, secrets }: Words, nowMs: number): Problem {
   const { status } = answer;
-  const said = errorText(answer.header('content-type') ?? '', text);
-  const code = said.code === undefined ? undefined : scrub(said.code, secrets);
-  const message = said.message === undefined ? undefined : scrub(said.message, secrets);
+  const words = errorText(answer.header('content-type') ?? '', text);
+  const code = words.code === undefined ? undefined : scrub(words.code, secrets);
+  const message =
+    said === 'code' || words.message === undefined || words.message === words.code ? undefined : scrub(words.message, secrets);
   const redirect =
     status >= 300 && status < 400 ? { advice: 'base_url must be the final address: redirects are not followed with a key' } : {};
   return {
@@ -32,6 +40,12 @@ export function apiProblem(answer: HttpAnswer, text: string, secrets: readonly s
     ...redirect,
   };
 }
+
+/** Of the failed validations of one request. */
+const MAX_VALIDATIONS = 3;
+const MAX_STEPS = 8;
+const MAX_STEP = 32;
+const MAX_REASON = 100;
 
 interface ErrorText {
   readonly code?: string | undefined;
@@ -50,7 +64,21 @@ function errorText(contentType: string, text: string): ErrorText {
   if (!isObject(body)) return {};
   const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body;
   const said = [inner.message, inner.detail, inner.title, inner.error_description, body.message, body.error];
-  return { code: shownCode(inner.code) ?? shownCode(inner.type), message: said.find((value) => typeof value === 'string') };
+  const message = said.find((value) => typeof value === 'string') ?? validationText(inner.detail);
+  return { code: [inner.code, inner.type, inner.error].map(shownCode).find(Boolean), message };
+}
+
+/** Where a validation failed, and why: `body.type: …`, as FastAPI reports it. Its `input`, what was sent, is left out. */
+function validationText(detail: unknown): string | undefined {
+  if (!Array.isArray(detail)) return undefined;
+  const found = detail.slice(0, MAX_VALIDATIONS).filter(isObject);
+  const texts = found.flatMap(({ loc, msg }) => {
+    if (typeof msg !== 'string') return [];
+    const steps = Array.isArray(loc) ? loc.slice(0, MAX_STEPS).filter((step) => ['string', 'number'].includes(typeof step)) : [];
+    const place = steps.map((step) => String(step).slice(0, MAX_STEP)).join('.');
+    return [`${place}${place === '' ? '' : ': '}${msg.slice(0, MAX_REASON)}`];
+  });
+  return texts.length === 0 ? undefined : texts.join('; ');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,7 @@
 /** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
 import { constants } from 'node:os';
 import { abortable } from '../core/abortable.ts';
+import { isDeeperThan } from '../core/json-depth.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { apiProblem } from './api-problem.ts';
@@ -14,6 +15,9 @@ import { type Attempt, serviceError } from './problem.ts';
 import { shownAddress } from './redaction.ts';
 import { withRetry } from './retry.ts';
 
+/** Levels of an answer. Metadata of content events has 64 at most. */
+const MAX_DEPTH = 100;
+
 export interface ApiCall<T> {
   /** Label of metrics and first word of errors: `create_batch`. */
   readonly operation: string;
@@ -21,7 +25,7 @@ export interface ApiCall<T> {
   /** Below base_url, with escaped ids. */
   readonly path: string;
   readonly body?: object;
-  /** The call makes something new each time: an unclear outcome may leave one that nobody knows of. */
+  /** The call makes something new each time: an unclear outcome may leave one that is unknown here. No content was sent before it. */
   readonly creates?: boolean;
   /** Reads the JSON of a success; `text` is where it came from. @throws ProtocolViolation */
   readonly parse: (json: unknown, text: string) => T;
@@ -86,26 +90,19 @@ export class Api {
           },
         },
         signal,
-        (answer) => (isSuccess(answer) ? answer.text() : errorText(answer)),
+        async (answer) => (isSuccess(answer) ? ({ value: parsed(call, await answer.text()) } as const) : await errorText(answer)),
       );
       if ('problem' in exchanged) {
         clear = exchanged.problem.reason === 'proxy_failed';
         return { problem: exchanged.problem, address };
       }
 
-      const { answer, read: text } = exchanged;
-      if (!isSuccess(answer)) {
-        // A gateway that lost the service's answer says nothing about what the service did.
-        clear = answer.status !== 502 && answer.status !== 504;
-        return { problem: apiProblem(answer, text, [key], this.#context.clock.now()), address };
-      }
-      const value = parsed(call, text);
-      clear = !('violation' in value);
-      if ('violation' in value) {
-        const what = `answered ${answer.status}, but ${value.violation}`;
-        return { problem: { failure: 'protocol', what, reason: 'protocol', status: answer.status }, address };
-      }
-      return value;
+      const { answer, read } = exchanged;
+      // A gateway that lost the service's answer says nothing about what the service did.
+      clear = answer.status !== 502 && answer.status !== 504;
+      if (typeof read !== 'string') return read;
+      const said = call.creates === true ? 'message' : 'code';
+      return { problem: apiProblem(answer, read, { said, secrets: [key] }, this.#context.clock.now()), address };
     } finally {
       if (call.creates === true && sent && !clear) this.#context.observer.orphanPossible();
     }
@@ -133,17 +130,16 @@ function systemErrorCode(error: unknown): string {
   return typeof code === 'string' && Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
 }
 
-function parsed<T>(call: ApiCall<T>, text: string): { readonly value: T } | { readonly violation: string } {
+/** @throws ProtocolViolation */
+function parsed<T>(call: ApiCall<T>, text: string): T {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return { violation: 'the body is not JSON' };
+    throw new ProtocolViolation(
+      text.startsWith('\ufeff') ? 'the body begins with a byte order mark, which JSON does not allow' : 'the body is not JSON',
+    );
   }
-  try {
-    return { value: call.parse(json, text) };
-  } catch (error) {
-    if (error instanceof ProtocolViolation) return { violation: error.message };
-    throw error;
-  }
+  if (isDeeperThan(json, MAX_DEPTH)) throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
+  return call.parse(json, text);
 }

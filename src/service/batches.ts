@@ -9,7 +9,7 @@ import {
   ProtocolViolation,
   requiredAddress,
   requiredId,
-  requiredText,
+  requiredStatus,
 } from './fields.ts';
 import { serviceError } from './problem.ts';
 
@@ -75,7 +75,7 @@ function parseBatch(json: unknown, batchId: string): BatchView {
   const fields = fieldsOf(json);
   // A cache or proxy that mixes answers up must not settle one batch with the results of another.
   if ((optionalText(fields, 'batch_id') ?? batchId) !== batchId) throw new ProtocolViolation('batch_id is not the one asked for');
-  const rawStatus = requiredText(fields, 'batch_status');
+  const rawStatus = requiredStatus(fields, 'batch_status');
   return {
     batchId,
     type: optionalText(fields, 'type'),

@@ -2,7 +2,7 @@
 import { parseKeepingDigits } from '../core/exact-json.ts';
 import type { Api } from './api.ts';
 import { type DecisionStatus, normaliseDecisionStatus, PATHS } from './contract.ts';
-import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredText } from './fields.ts';
+import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredStatus } from './fields.ts';
 import { serviceError } from './problem.ts';
 
 export interface LabelView {
@@ -26,6 +26,8 @@ export interface DecisionView {
   readonly metadataJson: string;
   readonly result: string | null;
   readonly labels: readonly LabelView[] | null;
+  /** `labels` as JSON, with the digits that the service sent. */
+  readonly labelsJson: string | null;
 }
 
 /**
@@ -50,17 +52,19 @@ function parseDecision(json: unknown, text: string, decisionId: string): Decisio
   if ((optionalText(fields, 'decision_id') ?? decisionId) !== decisionId) {
     throw new ProtocolViolation('decision_id is not the one asked for');
   }
-  const rawStatus = requiredText(fields, 'decision_status');
+  const rawStatus = requiredStatus(fields, 'decision_status');
   const metadata = fields.metadata ?? {};
   if (!isObject(metadata)) throw new ProtocolViolation('metadata is not a JSON object');
+  const exact = fieldsOf(parseKeepingDigits(text));
   return {
     decisionId,
-    status: normaliseDecisionStatus(rawStatus.trim().toUpperCase()),
+    status: normaliseDecisionStatus(rawStatus),
     rawStatus,
     metadata,
-    metadataJson: JSON.stringify(fieldsOf(parseKeepingDigits(text)).metadata ?? {}),
-    result: textOf(fields.result),
+    metadataJson: JSON.stringify(exact.metadata ?? {}),
+    result: textOf(exact.result),
     labels: labelsOf(fields.labels),
+    labelsJson: labelsJson(exact.labels),
   };
 }
 
@@ -85,6 +89,11 @@ function labelsOf(value: unknown): readonly LabelView[] | null {
     });
   }
   return labels;
+}
+
+function labelsJson(exact: unknown): string | null {
+  const labels = labelsOf(exact);
+  return labels === null ? null : JSON.stringify(labels);
 }
 
 function isObject(value: unknown): value is Fields {

@@ -1,4 +1,5 @@
 /** One attempt at one exchange: timed for the observer, with everything that can go wrong turned into a Problem. */
+import { ProtocolViolation } from './fields.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
 import { NetworkError, type NetworkFailure } from './network-error.ts';
 import type { ServiceContext } from './options.ts';
@@ -8,7 +9,8 @@ import { NOT_PUBLIC } from './transfer-policy.ts';
 export type Exchanged<T> = { readonly answer: HttpAnswer; readonly read: T } | { readonly problem: Problem };
 
 /**
- * Sends `request` and reads as much of the answer as the caller wants.
+ * Sends `request` and reads as much of the answer as the caller wants. An answer that `read` finds a ProtocolViolation in is a failed
+ * request, whatever its status.
  * @throws only the signal's reason (or an AbortError when the client was closed): such an end is no failure of the service.
  */
 export async function exchange<T>(
@@ -22,14 +24,21 @@ export async function exchange<T>(
   const { clock, observer } = context;
   const startedMs = clock.now();
   const report = (code: string) => observer.request(operation, code, Math.max(0, clock.now() - startedMs) / 1000);
+  let status: number | undefined;
   try {
     const answer = await pool.send(request, signal);
+    status = answer.status;
     const dateMs = Date.parse(answer.header('date') ?? '');
     if (!Number.isNaN(dateMs)) observer.answeredAt?.(dateMs, clock.now());
     const done = await read(answer);
     report(String(answer.status));
     return { answer, read: done };
   } catch (error) {
+    if (error instanceof ProtocolViolation) {
+      report('protocol');
+      const what = `answered ${status}, but ${error.message}`;
+      return { problem: { failure: 'protocol', what, reason: 'protocol', status } };
+    }
     if (!(error instanceof NetworkError)) {
       report('aborted');
       throw error;

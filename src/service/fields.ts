@@ -1,5 +1,6 @@
 /** Reads fields out of a JSON answer: strict about what the engine cannot do without, tolerant about everything else. */
 
+import { shownCode } from '../core/shown-code.ts';
 import { parseWebAddress } from './presigned-address.ts';
 
 /** An answer lacks what the interface promises. The message names the field, never its value. */
@@ -21,6 +22,17 @@ export function requiredText(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw new ProtocolViolation(`${name} is missing`);
   return value;
+}
+
+/**
+ * A status as it is spelled: what is not shaped like one may be anything, content too, and statuses are logged and shown (I6).
+ * @param name the field to name in an error, when it was found under another
+ * @throws ProtocolViolation unless the field is a string with something in it.
+ */
+export function requiredStatus(fields: Fields, field: string, name = field): string {
+  const text = optionalText(fields, field)?.trim();
+  if (!text) throw new ProtocolViolation(`${name} is missing`);
+  return shownCode(text) ?? `a status of ${text.length} characters, which is not shaped like one`;
 }
 
 /** An id that can stand in a path. @throws ProtocolViolation */

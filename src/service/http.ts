@@ -7,6 +7,7 @@ import { NetworkError, networkError } from './network-error.ts';
 import type { HttpTimeouts } from './options.ts';
 import type { ProxyFor } from './proxy.ts';
 import type { TlsContext } from './tls-files.ts';
+import { USER_AGENT } from './version.ts';
 
 /** More than any error page or decision needs to tell. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
@@ -140,7 +141,9 @@ export class HttpPool {
   }
 
   /** Plain http through a proxy has the whole address as its target; https goes through a tunnel, which the connector makes. */
-  async #route({ url, headers }: HttpRequest) {
+  async #route({ url, headers: given }: HttpRequest) {
+    const isNamed = Object.keys(given).some((name) => name.toLowerCase() === 'user-agent');
+    const headers = isNamed ? given : { ...given, 'user-agent': USER_AGENT };
     const proxy = url.protocol === 'http:' ? this.#proxyFor(url) : undefined;
     const path = url.pathname + url.search;
     if (proxy === undefined) return { agent: this.#agent, proxied: false, origin: url.origin, path, headers: { ...headers } };

@@ -1,7 +1,16 @@
 /** The import resource: service-interface.md 2.4, 4.3 and 4.4. */
 import type { Api } from './api.ts';
 import { type ImportStatus, normaliseImportStatus, PATHS } from './contract.ts';
-import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredAddress, requiredId } from './fields.ts';
+import {
+  type Fields,
+  fieldsOf,
+  isPathSegment,
+  optionalText,
+  ProtocolViolation,
+  requiredAddress,
+  requiredId,
+  requiredStatus,
+} from './fields.ts';
 import { IMPORT_ID_PLACEHOLDER } from './import-path.ts';
 import { serviceError } from './problem.ts';
 
@@ -46,29 +55,40 @@ export async function getImport(api: Api, template: string, importId: string, si
 }
 
 function parseCreated(json: unknown): CreatedImport {
-  const fields = importFields(json, 'import_id');
+  const fields = importFields(json, isNamed('import_id'));
   return { importId: requiredId(fields, 'import_id'), uploadUrl: requiredAddress(fields, 'upload_url') };
 }
 
 /** The answer's shape is not shown (4.4): the status may be called `status`, and all of it may be one level down. */
 function parseImport(json: unknown, importId: string): ImportView {
-  const fields = importFields(json, 'import_status', 'status');
-  const rawStatus = optionalText(fields, 'import_status') || optionalText(fields, 'status');
-  if (!rawStatus) throw new ProtocolViolation('import_status is missing');
+  const fields = importFields(json, isNamed('import_status'), isKnown, isNamed('status'));
+  const rawStatus = requiredStatus(fields, optionalText(fields, 'import_status') ? 'import_status' : 'status', 'import_status');
   // A cache or proxy that mixes answers up must not settle one import with the state of another.
   const id = optionalText(fields, 'import_id') ?? optionalText(fieldsOf(json), 'import_id');
   if ((id ?? importId) !== importId) throw new ProtocolViolation('import_id is not the one asked for');
-  return { importId, status: normaliseImportStatus(rawStatus.trim().toUpperCase()), rawStatus };
+  return { importId, status: normaliseImportStatus(rawStatus), rawStatus };
 }
 
-/** The object that has one of these fields as a text: the answer itself, or the only one inside it that does. */
-function importFields(json: unknown, ...names: readonly string[]): Fields {
+type Test = (candidate: Fields) => boolean;
+
+const isNamed =
+  (name: string): Test =>
+  (candidate) =>
+    Boolean(optionalText(candidate, name));
+
+/** An envelope has a status of its own (`success`); that of the import is one of the documented ones. */
+const isKnown: Test = (candidate) => normaliseImportStatus(optionalText(candidate, 'status') ?? '') !== undefined;
+
+/** The object that passes the first test that any passes: the answer itself, or the only one inside it that does. */
+function importFields(json: unknown, ...tests: readonly Test[]): Fields {
   const fields = fieldsOf(json);
-  const has = (candidate: Fields) => names.some((name) => optionalText(candidate, name));
-  if (has(fields)) return fields;
   const inner = Object.values(fields)
     .flatMap((value) => (Array.isArray(value) && value.length === 1 ? value : [value]))
-    .filter((value): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value))
-    .filter(has);
-  return inner.length === 1 && inner[0] !== undefined ? inner[0] : fields;
+    .filter((value): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value));
+  for (const test of tests) {
+    if (test(fields)) return fields;
+    const passing = inner.filter(test);
+    if (passing.length > 0) return passing.length === 1 && passing[0] !== undefined ? passing[0] : fields;
+  }
+  return fields;
 }

@@ -11,11 +11,6 @@ export function shownAddress(url: URL): string {
   return `${url.host}${truncate(url.pathname, MAX_PATH)}`;
 }
 
-/** A machine-readable code from the outside, or undefined when it is not shaped like one. */
-export function shownCode(raw: unknown): string | undefined {
-  return typeof raw === 'string' && /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(raw) ? raw : undefined;
-}
-
 /**
  * Text of the service, fit to be shown: one line of at most 200 characters, in which every share of a secret (six
  * characters in a row, in any case), bearer credentials and the queries of addresses are masked.

@@ -183,7 +183,7 @@ export const METRICS = {
   // ── The Content Review Service ───────────────────────────────────────────────────────────────────────────────────
   http_requests_total: {
     kind: 'counter',
-    help: 'Requests to the service and to its storage, by status.',
+    help: 'Requests to the service and to its storage, by status; protocol: a successful answer that makes no sense.',
     labels: ['operation', 'code'],
   },
   http_retries_total: {

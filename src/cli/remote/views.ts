@@ -55,10 +55,10 @@ export function importJson(one: Import): string {
 }
 
 export function decisionJson(decision: Decision): string {
-  const { decisionId, status, rawStatus, result, labels, metadataJson } = decision;
-  const known = { decisionId, status: status ?? rawStatus, result, labels, outcome: outcomeOfDecision(decision) };
-  // Its numbers keep all of their digits.
-  return `${printableJson(`${JSON.stringify(known).slice(0, -1)},"metadata":${metadataJson}}`)}\n`;
+  const { decisionId, status, rawStatus, result, labelsJson, metadataJson } = decision;
+  const known = { decisionId, status: status ?? rawStatus, result, outcome: outcomeOfDecision(decision) };
+  // Their numbers keep all of their digits.
+  return `${printableJson(`${JSON.stringify(known).slice(0, -1)},"labels":${labelsJson},"metadata":${metadataJson}}`)}\n`;
 }
 
 export function batchText(batch: Batch): string {

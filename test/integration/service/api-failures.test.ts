@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ServiceFailure } from '../../../src/core/service-error.ts';
+import { allOf } from '../../support/canary.ts';
 import { EndlessSleepClock } from '../../unit/service/fakes.ts';
 import { clientFor, deadAddress, httpServer, json, KEY, NEVER, rawServer } from './servers.ts';
 
@@ -108,7 +109,7 @@ test('the service’s words are found in the usual places, trimmed, and pages ar
   const bodies: [string, string, RegExp][] = [
     ['application/json', '{"message":"m1"}', /answered 400 "m1";/],
     ['application/problem+json', '{"type":"about:blank","title":"t","detail":"d1"}', /answered 400 "d1";/],
-    ['application/json', '{"error":"e1"}', /answered 400 "e1";/],
+    ['application/json', '{"error":"e1"}', /answered 400 e1;/],
     ['application/json', '{"errors":[{"code":"c1","message":"m2"}]}', /answered 400 c1 "m2";/],
     ['text/plain', ' plain words\n', /answered 400 "plain words";/],
     ['text/html', '<html>proxy</html>', /answered 400;/],
@@ -118,7 +119,73 @@ test('the service’s words are found in the usual places, trimmed, and pages ar
   ];
   for (const [type, body, message] of bodies) {
     const server = await httpServer(t, (response) => response.writeHead(400, { 'content-type': type }).end(body));
-    await assert.rejects(clientFor(t, server.url).client.getBatch('b-1', NEVER), { message });
+    await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), { message });
+  }
+});
+
+test('a failed validation is shown with its place and reason, and without what was sent', async (t) => {
+  const missing = {
+    loc: ['body', 'type'],
+    msg: 'value is not a valid enumeration member',
+    type: 'type_error.enum',
+    input: 'SECRET',
+  };
+  const cases: [unknown, RegExp][] = [
+    [[missing], /answered 422 "body\.type: value is not a valid enumeration member";/],
+    [[{ msg: 'only a reason' }, { loc: ['x'] }, null], /answered 422 "only a reason";/],
+    [[{ loc: ['l'.repeat(500), { deep: 1 }, 7], msg: 'm'.repeat(500) }], /answered 422 "l{32}\.7: m{100}";/],
+    [Array.from({ length: 9 }, () => ({ msg: 'again' })), /answered 422 "again; again; again";/],
+    [[], /answered 422;/],
+  ];
+  for (const [detail, message] of cases) {
+    const server = await httpServer(t, (response) => json(response, 422, { detail }));
+    await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), (error: Error) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /SECRET/);
+      return true;
+    });
+  }
+});
+
+test('of what the service answers about uploaded rows only codes are shown: its words may quote them', async (t) => {
+  const quote = 'batch row 1 "my secret content" is too rude';
+  const bodies: [string, string, RegExp][] = [
+    ['application/json', JSON.stringify({ code: 'bad_row', message: quote, title: quote }), /answered 400 bad_row;/],
+    ['application/json', JSON.stringify({ error: { type: 'bad_row', detail: quote } }), /answered 400 bad_row;/],
+    ['application/json', JSON.stringify({ error: 'invalid_request', error_description: quote }), /answered 400 invalid_request;/],
+    ['application/json', JSON.stringify({ code: quote, error: quote, detail: [{ msg: quote }] }), /answered 400;/],
+    ['text/plain', quote, /answered 400;/],
+  ];
+  for (const [type, body, message] of bodies) {
+    const server = await httpServer(t, (response) => response.writeHead(400, { 'content-type': type }).end(body));
+    const { client } = clientFor(t, server.url);
+    const calls = [client.getBatch('b-1', NEVER), client.getImport('i-1', NEVER), client.getDecision('d-1', NEVER)];
+    for (const call of calls) {
+      await assert.rejects(call, (error: Error) => {
+        assert.match(error.message, message);
+        assert.doesNotMatch(allOf(error), /secret content/);
+        return true;
+      });
+    }
+  }
+});
+
+test('an answer that makes no sense counts as a failed request, and is named', async (t) => {
+  const cases: [string, RegExp][] = [
+    ['<html>', /answered 200, but the body is not JSON;/],
+    ['\ufeff{}', /answered 200, but the body begins with a byte order mark/],
+    ['[]', /answered 200, but the body is not a JSON object;/],
+    [
+      `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`,
+      /nested deeper than 100 levels;/,
+    ],
+    [`{"decision_status":"SUCCESS","labels":[{"name":"a","x":${'{"x":'.repeat(5_000)}1${'}'.repeat(5_000)}}]}`, /nested deeper/],
+  ];
+  for (const [body, message] of cases) {
+    const server = await httpServer(t, (response) => response.writeHead(200).end(body));
+    const { client, observer } = clientFor(t, server.url);
+    await assert.rejects(client.getDecision('d-1', NEVER), { name: 'ServiceError', failure: 'protocol', status: 200, message });
+    assert.deepEqual(observer.requests, ['get_decision protocol']);
   }
 });
 
@@ -349,7 +416,7 @@ test('close ends what is under way with an AbortError, refuses what comes after,
 
 test('the key never comes back in an error, even when the service repeats it', async (t) => {
   const server = await httpServer(t, (response) => json(response, 401, { error: `no such key: ${KEY.slice(0, 12)}***` }));
-  await assert.rejects(clientFor(t, server.url).client.getBatch('b-1', NEVER), (error: Error) => {
+  await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), (error: Error) => {
     assert.match(error.message, /"no such key: \[redacted\]\*\*\*"/);
     return true;
   });

@@ -121,6 +121,23 @@ test('a retrieved batch may lack its counts, id and type, and may have a status 
   });
 });
 
+test('a status counts in any case, and what is not shaped like one is not repeated', async (t) => {
+  const statuses = [' success', 'Wating_For_Upload', '\u001b[31mmy secret content', 'x'.repeat(65)];
+  const server = await httpServer(t, (response, _, index) => json(response, 200, { batch_status: statuses[index] }));
+  const { client } = clientFor(t, server.url);
+  const seen: unknown[] = [];
+  for (const _ of statuses) {
+    const { status, rawStatus } = await client.getBatch('b-1', NEVER);
+    seen.push([status, rawStatus]);
+  }
+  assert.deepEqual(seen, [
+    ['SUCCESS', 'success'],
+    ['WAITING_FOR_UPLOAD', 'Wating_For_Upload'],
+    [undefined, 'a status of 22 characters, which is not shaped like one'],
+    [undefined, 'a status of 65 characters, which is not shaped like one'],
+  ]);
+});
+
 test('a retrieved batch without a status, or that is another one, is a protocol error', async (t) => {
   for (const body of [{ batch_id: 'b-1' }, { batch_id: 'b-2', batch_status: 'SUCCESS' }]) {
     const server = await httpServer(t, (response) => json(response, 200, body));

@@ -21,6 +21,7 @@ test('retrieving a decision gives status, metadata, result and labels (4.5)', as
     metadataJson: JSON.stringify(DECISION.metadata),
     result: 'remove',
     labels: DECISION.labels,
+    labelsJson: JSON.stringify(DECISION.labels),
   });
   const [request] = server.seen;
   assert.equal(`${request?.method} ${request?.url}`, 'GET /v1/decisions/d-1');
@@ -42,6 +43,16 @@ test('metadata keeps every digit, every key and its order', async (t) => {
   assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
 });
 
+test('labels and a result that is a number keep every digit', async (t) => {
+  const labels = '[{"name":"spam","applied":true,"explanation":null,"n":12345678901234567890,"score":0.10}]';
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200).end(`{"decision_status":"SUCCESS","result":0.750,"labels":${labels}}`),
+  );
+  const decision = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  assert.deepEqual([decision.labelsJson, decision.result], [labels, '0.750']);
+  assert.equal(decision.labels?.[0]?.score, 0.1);
+});
+
 test('a pending, an unknown and a sparse decision are read', async (t) => {
   const bodies = [
     { ...DECISION, decision_status: 'PENDING', metadata: {}, result: null, labels: null },
@@ -50,7 +61,7 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   ];
   const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
   const { client } = clientFor(t, server.url);
-  const sparse = { decisionId: 'd-1', metadata: {}, metadataJson: '{}', result: null, labels: null };
+  const sparse = { decisionId: 'd-1', metadata: {}, metadataJson: '{}', result: null, labels: null, labelsJson: null };
   assert.deepEqual(await client.getDecision('d-1', NEVER), { ...sparse, status: 'PENDING', rawStatus: 'PENDING' });
   assert.deepEqual(await client.getDecision('d-1', NEVER), { ...sparse, status: undefined, rawStatus: 'ON_FIRE' });
   const scored = { ...sparse, status: 'ERROR', rawStatus: 'error', result: '0.75' };

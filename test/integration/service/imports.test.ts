@@ -72,6 +72,9 @@ test('the status is found where an answer that nobody has shown may have it', as
     { import: { import_id: 'i-1', import_status: COMPLETE, records: { total: 2 } } },
     { import_id: 'i-1', data: { import_status: COMPLETE } },
     { imports: [{ import_id: 'i-1', import_status: COMPLETE }], next: null },
+    { status: 'success', data: { import_id: 'i-1', import_status: COMPLETE } },
+    { status: 'success', data: { import_id: 'i-1', status: COMPLETE } },
+    { status: COMPLETE, meta: { import_status: null, status: 'ok' } },
   ];
   const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
   const { client } = clientFor(t, server.url);

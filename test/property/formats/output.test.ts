@@ -101,10 +101,12 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
           rawStatus: hostileText,
           metadataJson: metadataText,
           result: fc.option(hostileText),
-          labels: fc.option(
-            fc.array(fc.record({ name: hostileText, applied: fc.boolean(), explanation: fc.option(hostileText) }), {
-              maxLength: 3,
-            }),
+          labelsJson: fc.option(
+            fc
+              .array(fc.record({ name: hostileText, applied: fc.boolean(), explanation: fc.option(hostileText) }), {
+                maxLength: 3,
+              })
+              .map((labels) => JSON.stringify(labels)),
           ),
         }),
         { nil: undefined },

@@ -76,7 +76,7 @@ const FOUND = {
   rawStatus: 'SUCCESS',
   metadataJson: '{"post_id":9007199254740993}',
   result: 'approved',
-  labels: [{ name: 'spam', applied: false, explanation: null }],
+  labelsJson: '[{"name":"spam","applied":false,"explanation":null}]',
 };
 
 const RECORDS: readonly (readonly [name: string, contract: OutputContract, record: OutgoingRecord])[] = [

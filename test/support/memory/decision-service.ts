@@ -71,7 +71,7 @@ export class MemoryDecisions implements LookupService {
     if (made === undefined) throw new ServiceError('not_found', 'no such decision', { operation: 'get_decision', status: 404 });
     const { decision, dueMs } = made;
     const rawStatus = this.#script.decisionStatus?.(id) ?? (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
-    return rawStatus === decision.rawStatus ? decision : { ...decision, rawStatus, result: null, labels: null };
+    return rawStatus === decision.rawStatus ? decision : { ...decision, rawStatus, result: null, labelsJson: null };
   }
 
   #without(id: string): void {

@@ -14,7 +14,7 @@ const DECISION: LookedUpDecision = {
   rawStatus: 'SUCCESS',
   metadataJson: '{"post":12345678901234567890}',
   result: 'approved',
-  labels: [{ name: 'spam', applied: false, explanation: 'no sign' }],
+  labelsJson: '[{"name":"spam","applied":false,"explanation":"no sign","score":0.10}]',
 };
 
 type Answer = Partial<LookedUpDecision> | ServiceFailure;
@@ -99,8 +99,8 @@ test('a job needs nothing of the service, and has an id of its own', async () =>
 test('decisions that are made are published with all that the service says; those that are pending are left out', async () => {
   const { offsets, values, outcomes } = await outcomesOf({
     a: {},
-    b: { rawStatus: 'PENDING', result: null, labels: null },
-    c: { rawStatus: 'ERROR', result: null, labels: null },
+    b: { rawStatus: 'PENDING', result: null, labelsJson: null },
+    c: { rawStatus: 'ERROR', result: null, labelsJson: null },
     d: { rawStatus: 'RESTING' },
   });
   assert.deepEqual(offsets, [0, 2]);
@@ -112,7 +112,7 @@ test('decisions that are made are published with all that the service says; thos
     decision_id: 'a',
     decision_status: 'SUCCESS',
     result: 'approved',
-    labels: [{ name: 'spam', applied: false, explanation: 'no sign' }],
+    labels: JSON.parse(DECISION.labelsJson ?? ''),
     metadata: JSON.parse(DECISION.metadataJson),
     error: null,
     decided_at: '2026-01-02T03:04:05.678Z',
@@ -120,6 +120,7 @@ test('decisions that are made are published with all that the service says; thos
   assert.equal(source.topic, 'lookups');
   const [first] = outcomes;
   assert.ok(first !== undefined && 'record' in first && String(first.record.value).includes('"post":12345678901234567890'));
+  assert.ok(String(first.record.value).includes('"score":0.10'), 'labels keep their digits too');
   assert.deepEqual([values[1].status, values[1].error.code, values[1].labels], ['ERROR', 'review_failed', []]);
 });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { scrub, shownAddress, shownCode } from '../../../src/service/redaction.ts';
+import { shownCode } from '../../../src/core/shown-code.ts';
+import { scrub, shownAddress } from '../../../src/service/redaction.ts';
 
 /** Keys as services make them: printable, without spaces. */
 const keys = fc.stringMatching(/^[\x21-\x7e]{8,80}$/);

@@ -118,7 +118,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         rawStatus: failed ? 'ERROR' : 'SUCCESS',
         metadataJson: JSON.stringify({ n, mark: CONTENT_MARK }),
         result: failed ? null : `result of ${n}`,
-        labels: failed ? null : [{ name: `label of ${n}`, applied: true, explanation: null }],
+        labelsJson: failed ? null : JSON.stringify([{ name: `label of ${n}`, applied: true, explanation: null }]),
       };
       const pendingMs = roll > 0.9 ? Number.POSITIVE_INFINITY : roll > 0.6 ? random.below(10_000) : 0;
       remote().decisions.make(idOf(n), decision, nowMs + pendingMs);
@@ -138,9 +138,9 @@ function untruthOfLookup(id: string, value: Readonly<Record<string, unknown>>, d
   }
   if (code === 'review_timeout') return undefined;
   if (made === undefined) return 'the service has no such decision';
-  const { rawStatus, result: right, labels: rightLabels, metadataJson } = made.decision;
+  const { rawStatus, result: right, labelsJson, metadataJson } = made.decision;
   const said = JSON.stringify([status, result, labels, metadata]);
-  const has = JSON.stringify([rawStatus, right, rightLabels ?? [], JSON.parse(metadataJson)]);
+  const has = JSON.stringify([rawStatus, right, JSON.parse(labelsJson ?? '[]'), JSON.parse(metadataJson)]);
   return said === has ? undefined : `it says ${said}, and the service has ${has}`;
 }
 
