@@ -15,6 +15,7 @@ import type { PipelineOptions } from '../pipeline/options.ts';
 import { Supervisor } from '../pipeline/supervisor.ts';
 import { ResultThread } from '../review/thread/result-thread.ts';
 import type { ServiceClient } from '../service/client.ts';
+import { VERSION } from '../service/version.ts';
 import { DebugSwitch } from '../telemetry/debug-switch.ts';
 import { Health } from '../telemetry/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
@@ -28,7 +29,6 @@ import { openFormats } from './open-formats.ts';
 import { enginePipeline } from './pipeline-options.ts';
 import { serviceClient } from './service-client.ts';
 import { systemClock, systemRandom } from './system.ts';
-import { VERSION } from '../service/version.ts';
 
 /** How a run ended; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';

@@ -1,8 +1,8 @@
 /** A part of an event that is an object: found whole, or put together from chosen fields; nested as it is, or flattened. */
 import { isKeptNumber } from '../core/exact-json.ts';
+import { isDeeperThan } from '../core/json-depth.ts';
 import type { PoisonReason } from '../core/record.ts';
 import { type EventInput, typeOfFound } from './expression/index.ts';
-import { isDeeperThan } from '../core/json-depth.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 /** An expression, or one for each field of the object. */
