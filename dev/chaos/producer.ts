@@ -1,5 +1,6 @@
 /** Writes events steadily and keeps a journal of them; where they went is read from the source topic itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lastHeader } from '../../src/core/record.ts';
 import type { ChaosEvent, EventSource } from '../../test/chaos/events.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { TopicWriter } from '../../test/support/topic-writer.ts';
@@ -118,7 +119,7 @@ export class Producer {
   #note(events: readonly ChaosEvent[]): Journaled[] {
     return events.map((event) => {
       const entry: Journaled = { event, fate: 'unsure' };
-      this.journal.set(String(event.headers.trace), entry);
+      this.journal.set(String(lastHeader(event.headers, 'trace')), entry);
       return entry;
     });
   }

@@ -1,4 +1,6 @@
 /** What a read_committed consumer sees of one pipeline: its source and its outputs, told to the ledger as they are read. */
+
+import { lastHeader } from '../../src/core/record.ts';
 import type { Produced } from '../../test/chaos/judge-records.ts';
 import type { TestKafka } from '../../test/support/kafka.ts';
 import type { StackTopics } from '../../test/support/stack.ts';
@@ -60,13 +62,13 @@ export class View {
     }
     for (const record of deadLetters) {
       this.deadLetters.push(record);
-      const header = (name: string) => String(record.headers[name]);
+      const header = (name: string) => String(lastHeader(record.headers, name));
       this.#terminal(Number(header('dead-letter-partition')), Number(header('dead-letter-offset')), header('event-id'));
     }
   }
 
   #take(record: ReadRecord): void {
-    const trace = String(record.headers.trace);
+    const trace = String(lastHeader(record.headers, 'trace'));
     const entry = this.#producer.journal.get(trace);
     const { partition, offset } = record;
     if (entry === undefined || entry.event.partition !== partition) {

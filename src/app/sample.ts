@@ -78,7 +78,7 @@ function readerOf({ source }: PipelineConfig, notes: string[]): { readonly name:
 }
 
 function recordOf({ source }: PipelineConfig, { value, key, headers, timestampMs }: Sample, notes: string[]): SourceRecord {
-  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  const names = headers.map(([name]) => name.toLowerCase());
   const structured = source.format === 'cloudevents' && !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
   if (structured) notes.push('The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.');
   return {
@@ -87,7 +87,7 @@ function recordOf({ source }: PipelineConfig, { value, key, headers, timestampMs
     timestampMs,
     key: key === undefined ? null : Buffer.from(key),
     value,
-    headers: structured ? { ...headers, 'content-type': 'application/cloudevents+json' } : headers,
+    headers: structured ? [...headers, ['content-type', 'application/cloudevents+json']] : headers,
   };
 }
 
@@ -158,11 +158,12 @@ function echoed(upload: string): string {
   return `Status,Service result,Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
 }
 
-function publishedSample(topic: string, { key, value, headers = {} }: OutgoingRecord): PublishedSample {
+function publishedSample(topic: string, { key, value, headers = [] }: OutgoingRecord): PublishedSample {
   const text = (bytes: Buffer | string) => bytes.toString('utf8');
-  const flat = Object.entries(headers).map(([name, given]): [string, string] => {
-    const values = given === undefined ? [] : typeof given === 'string' || Buffer.isBuffer(given) ? [given] : given;
-    return [name, values.map(text).join(', ')];
-  });
+  const flat = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const before = flat.get(name);
+    flat.set(name, before === undefined ? text(value ?? '') : `${before}, ${text(value ?? '')}`);
+  }
   return { topic, key: key === null ? null : text(key), headers: Object.fromEntries(flat), value: text(value ?? '') };
 }

@@ -29,7 +29,7 @@ export async function showSample(io: Io, finish: Finish, config: Config, flags: 
   const answer = await trySample(pipeline, {
     value,
     key: flags.key,
-    headers: headersOf(flags.header ?? []),
+    headers: flags.header ?? [],
     timestampMs: flags.timestamp ?? Date.now(),
   });
   if (flags.json === true) io.out(`${printableJson(forMachines(pipeline.name, answer))}\n`);
@@ -85,12 +85,6 @@ function publishedLines({ topic, key, headers, value }: PublishedSample): string
     ...Object.entries(headers).map(([name, text], index) => `${index === 0 ? 'headers' : '       '}  ${name}: ${text}`),
     `value    ${value}`,
   ];
-}
-
-function headersOf(given: readonly (readonly [string, string])[]): Readonly<Record<string, Buffer | Buffer[]>> {
-  const headers = new Map<string, Buffer[]>();
-  for (const [name, text] of given) headers.set(name, [...(headers.get(name) ?? []), Buffer.from(text)]);
-  return Object.fromEntries([...headers].map(([name, values]) => [name, values.length === 1 ? (values[0] as Buffer) : values]));
 }
 
 /** Far more than a record of Kafka has. */

@@ -1,5 +1,5 @@
 /** Dead letters: records that cannot be reviewed, passed on untouched with the reason in headers (DESIGN 5). */
-import type { HeaderValue, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from './record.ts';
+import type { Header, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from './record.ts';
 
 export const DEAD_LETTER_HEADERS = {
   reason: 'dead-letter-reason',
@@ -28,12 +28,18 @@ export interface DeadLetterContext {
   readonly maxValueBytes: number;
 }
 
-/** Key, value and headers as they came. */
+const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
+
+/** Whether a header of a dead letter is the connector's own, and not the source record's. */
+export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
+
+/** Key, value and headers as they came. Headers of the source record that bear a name of a dead letter's own are replaced. */
 export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLetterContext): OutgoingRecord {
-  const headers = reasonHeaders(record, poison, context);
+  const headers = record.headers.filter((header) => !isReasonHeader(header));
+  headers.push(...reasonHeaders(record, poison, context));
   const omitted = record.value !== null && record.value.length > context.maxValueBytes;
-  if (omitted) headers[DEAD_LETTER_HEADERS.omittedBytes] = String(record.value.length);
-  return { key: record.key, value: omitted ? null : record.value, headers: { ...record.headers, ...headers } };
+  if (omitted) headers.push([DEAD_LETTER_HEADERS.omittedBytes, String(record.value.length)]);
+  return { key: record.key, value: omitted ? null : record.value, headers };
 }
 
 /** For a record that the source topic no longer has: only its coordinates are known. */
@@ -41,14 +47,14 @@ export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: Dead
   return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
 }
 
-function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): Record<string, HeaderValue> {
-  return {
-    [DEAD_LETTER_HEADERS.reason]: poison.reason,
-    [DEAD_LETTER_HEADERS.message]: poison.message,
-    [DEAD_LETTER_HEADERS.stage]: context.stage,
-    [DEAD_LETTER_HEADERS.topic]: context.topic,
-    [DEAD_LETTER_HEADERS.partition]: String(at.partition),
-    [DEAD_LETTER_HEADERS.offset]: String(at.offset),
-    [DEAD_LETTER_HEADERS.eventId]: eventId(context.topic, at, context.replay),
-  };
+function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): Header[] {
+  return [
+    [DEAD_LETTER_HEADERS.reason, poison.reason],
+    [DEAD_LETTER_HEADERS.message, poison.message],
+    [DEAD_LETTER_HEADERS.stage, context.stage],
+    [DEAD_LETTER_HEADERS.topic, context.topic],
+    [DEAD_LETTER_HEADERS.partition, String(at.partition)],
+    [DEAD_LETTER_HEADERS.offset, String(at.offset)],
+    [DEAD_LETTER_HEADERS.eventId, eventId(context.topic, at, context.replay)],
+  ];
 }

@@ -5,9 +5,18 @@
  * (ADR 0002); the Kafka adapter refuses an offset that is not a safe integer.
  */
 
-/** Kafka header values: one, or several under the same name, in order. */
-export type HeaderValue = Buffer | string | readonly (Buffer | string)[];
-export type RecordHeaders = Readonly<Record<string, HeaderValue | undefined>>;
+/** One header. Kafka allows any name, a name several times, and no value. */
+export type Header = readonly [name: string, value: Buffer | string | null];
+
+/** The headers of a record, in its own order. */
+export type RecordHeaders = readonly Header[];
+
+export const NO_HEADERS: RecordHeaders = Object.freeze([]);
+
+/** The last of several values counts, as in Kafka's own clients. undefined: there is no header of that name. */
+export function lastHeader(headers: RecordHeaders, name: string): Buffer | string | null | undefined {
+  return headers.findLast(([one]) => one === name)?.[1];
+}
 
 /** Where a source record is: the topic is the pipeline's own. */
 export interface SourceCoordinate {

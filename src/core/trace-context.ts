@@ -1,5 +1,5 @@
 /** W3C Trace Context in the headers of records: what a producer's tracing library put there. */
-import type { HeaderValue, RecordHeaders } from './record.ts';
+import { lastHeader, type RecordHeaders } from './record.ts';
 
 /** Travel from a source record to its terminal record, as they came (`output.traceHeaders`). */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
@@ -23,13 +23,12 @@ const MAX_STATE = 1024;
 
 /** undefined when the headers have none, or none that is valid. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
-  if (!Object.hasOwn(headers, 'traceparent')) return undefined;
-  const text = lastOf(headers.traceparent, MAX_PARENT);
+  const text = lastText(headers, 'traceparent', MAX_PARENT);
   const found = text === undefined ? null : TRACEPARENT.exec(text);
   if (found === null) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = found;
   if (version === '00' && more !== undefined) return undefined;
-  const state = Object.hasOwn(headers, 'tracestate') ? lastOf(headers.tracestate, MAX_STATE) : undefined;
+  const state = lastText(headers, 'tracestate', MAX_STATE);
   return { traceId, spanId, flags: Number.parseInt(flags, 16), ...(state === undefined ? {} : { state }) };
 }
 
@@ -60,7 +59,7 @@ export function linksOf(items: Iterable<{ readonly headers: RecordHeaders }>, mo
 }
 
 /** The last of several counts, as the tracing libraries of other languages have it. */
-function lastOf(value: HeaderValue | undefined, maxLength: number): string | undefined {
-  const last = Array.isArray(value) ? value.at(-1) : (value as Buffer | string | undefined);
+function lastText(headers: RecordHeaders, name: string, maxLength: number): string | undefined {
+  const last = lastHeader(headers, name) ?? undefined;
   return last === undefined || last.length > maxLength ? undefined : String(last);
 }

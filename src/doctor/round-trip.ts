@@ -121,7 +121,7 @@ function testItem(kind: PipelineKind, type: string, clock: Clock): ContentItem {
     offset: 0,
     timestampMs: clock.now(),
     key: null,
-    headers: {},
+    headers: [],
     type: isImport ? 'import' : type,
     content: isImport ? JSON.stringify({ type, data: { content: CONTENT, connection_test: true } }) : CONTENT,
     metadata: isImport ? {} : { connection_test: true, checked: 'quotes " and, commas' },

@@ -1,7 +1,7 @@
 /** What the terminal records of all kinds say in the same words: where they come from, and an id to dedupe by (DESIGN 5). */
 import { isUtf8 } from 'node:buffer';
 import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
-import type { RecordHeaders, SourceCoordinate } from '../core/record.ts';
+import type { Header, RecordHeaders, SourceCoordinate } from '../core/record.ts';
 
 /** For consumers that dedupe. A source header of this name is replaced. */
 const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
@@ -35,9 +35,8 @@ export function sourceMembers({ partition, offset, key, timestampMs }: TerminalS
 
 /** The headers of a terminal record: those that travel, and the event id. */
 export function terminalHeaders(headers: RecordHeaders | undefined, id: string): RecordHeaders {
-  if (headers === undefined) return { [EVENT_ID_HEADER]: id };
-  // A header may have any name, so no plain assignment.
-  return Object.fromEntries([...Object.entries(headers), [EVENT_ID_HEADER, id]]);
+  const own: Header = [EVENT_ID_HEADER, id];
+  return headers === undefined ? [own] : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
 /** A key that is not text is given as base64, and says so. */

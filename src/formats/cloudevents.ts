@@ -3,7 +3,7 @@
  * both: `id`, `source`, `type`, … and `data`. Written here because the SDK reads every number as a double.
  */
 import { isUtf8 } from 'node:buffer';
-import type { HeaderValue, RecordHeaders } from '../core/record.ts';
+import type { Header, RecordHeaders } from '../core/record.ts';
 import type { ContentEvent, EventFormat, ReadEvent, ValuedRecord } from '../event/format.ts';
 import { type JsonValueRead, nameOf, parseJson, poison } from '../event/json-event.ts';
 
@@ -53,10 +53,13 @@ type Attributes = Record<string, unknown>;
 
 function attributesOf(headers: RecordHeaders): Attributes {
   const attributes: Attributes = {};
-  for (const header of Object.keys(headers)) {
-    const name = header.slice(ATTRIBUTE_PREFIX.length).toLowerCase();
-    if (!header.toLowerCase().startsWith(ATTRIBUTE_PREFIX) || !/^[a-z0-9]+$/.test(name) || PAYLOAD.has(name)) continue;
-    const text = headerText(headers, header);
+  const seen = new Set<string>();
+  for (const header of headers) {
+    const full = header[0].toLowerCase();
+    const name = full.slice(ATTRIBUTE_PREFIX.length);
+    if (!full.startsWith(ATTRIBUTE_PREFIX) || !/^[a-z0-9]+$/.test(name) || PAYLOAD.has(name) || seen.has(name)) continue;
+    seen.add(name);
+    const text = textOf(header);
     if (text !== undefined) attributes[name] = text;
   }
   return attributes;
@@ -111,15 +114,11 @@ function mediaTypeOf(contentType: string | undefined): string {
 
 /** The first value of a header, whatever the case of its name; undefined when there is none, or it is not text. */
 function headerText(headers: RecordHeaders, wanted: string): string | undefined {
-  for (const name of Object.keys(headers)) {
-    if (name.toLowerCase() !== wanted.toLowerCase()) continue;
-    const value = firstOf(headers[name]);
-    if (typeof value === 'string') return value;
-    return value !== undefined && isUtf8(value) ? value.toString('utf8') : undefined;
-  }
-  return undefined;
+  const found = headers.find(([name]) => name.toLowerCase() === wanted);
+  return found === undefined ? undefined : textOf(found);
 }
 
-function firstOf(value: HeaderValue | undefined): Buffer | string | undefined {
-  return typeof value === 'string' || Buffer.isBuffer(value) ? value : value?.[0];
+function textOf([, value]: Header): string | undefined {
+  if (value === null || typeof value === 'string') return value ?? undefined;
+  return isUtf8(value) ? value.toString('utf8') : undefined;
 }

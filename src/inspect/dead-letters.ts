@@ -1,5 +1,5 @@
 /** The dead letters of a pipeline, as they lie on their topic. */
-import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
+import type { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { headerText, outputBounds, rangesSince, scanTerminals, type TerminalRecord } from './terminal-scan.ts';
@@ -50,7 +50,7 @@ export async function scanLetters(
 export const keyOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 function readLetter({ eventId, partition, offset, record }: TerminalRecord): Letter {
-  const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record.headers[DEAD_LETTER_HEADERS[name]]) ?? '';
+  const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
   return {
     eventId,
     partition,

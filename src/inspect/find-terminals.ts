@@ -1,5 +1,5 @@
 /** The terminal records of one source record, as `explain` shows them. */
-import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
+import type { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 import { TerminalTally } from './balance.ts';
 import type { Inspection } from './context.ts';
@@ -69,10 +69,10 @@ async function describeTerminal(
   topic: string,
   { kind, eventId, record }: TerminalRecord,
 ): Promise<FoundTerminal> {
-  const { partition, offset, timestampMs, headers, value } = record;
+  const { partition, offset, timestampMs, value } = record;
   const place = { kind, eventId, topic, partition, offset, timestampMs };
   if (kind === 'dead_letter') {
-    const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(headers[DEAD_LETTER_HEADERS[name]]) ?? '';
+    const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
     return { ...place, decision: null, deadLetter: { reason: text('reason'), stage: text('stage'), message: text('message') } };
   }
   const members = value === null ? undefined : await terminalMembers(value, inspection);

@@ -1,5 +1,5 @@
 /** Puts the originals of dead letters back on a topic, each once. */
-import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
+import { isReasonHeader } from '../core/dead-letter.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
@@ -158,11 +158,9 @@ class Replay {
   }
 }
 
-const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
-
 /** Key, value and headers as the source record had them. */
 export function originalOf({ key, value, headers }: SourceRecord): OutgoingRecord {
-  return { key, value, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.has(name))) };
+  return { key, value, headers: headers.filter((header) => !isReasonHeader(header)) };
 }
 
 async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** Decisions and dead letters of a pipeline, found by the source record that they answer for. */
 import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
 import type { PartitionBounds } from '../core/ports/topic-scan.ts';
-import type { HeaderValue, SourceRecord } from '../core/record.ts';
+import { lastHeader, type SourceRecord } from '../core/record.ts';
 import { eachAtATime, InspectError, type Inspection, PARTITIONS_AT_A_TIME } from './context.ts';
 
 export type TerminalKind = 'decision' | 'dead_letter';
@@ -30,10 +30,10 @@ export const CLOCK_MARGIN_MS = 5 * 60_000;
 /** Beyond a transaction's timeout: the broker looks for old transactions every ten seconds. */
 const ABORT_SLACK_MS = 30_000;
 
-/** The text of a header; of several the last. */
-export function headerText(value: HeaderValue | undefined): string | undefined {
-  const one = Array.isArray(value) ? value.at(-1) : (value as Buffer | string | undefined);
-  return one === undefined ? undefined : String(one);
+/** The text of one of the connector's own headers; undefined when the record has none. */
+export function headerText({ headers }: SourceRecord, name: keyof typeof DEAD_LETTER_HEADERS): string | undefined {
+  const value = lastHeader(headers, DEAD_LETTER_HEADERS[name]) ?? undefined;
+  return value === undefined ? undefined : String(value);
 }
 
 /** Which source record an event id names; undefined when it is another topic's. */
@@ -50,7 +50,7 @@ export function parseEventId(
 
 /** undefined for a record of another pipeline or application. */
 export function readTerminal(kind: TerminalKind, record: SourceRecord, topic: string): TerminalRecord | undefined {
-  const eventId = headerText(record.headers[DEAD_LETTER_HEADERS.eventId]);
+  const eventId = headerText(record, 'eventId');
   const at = parseEventId(eventId, topic);
   return at === undefined ? undefined : { kind, eventId: eventId as string, ...at, record };
 }

@@ -1,7 +1,8 @@
 /** From what kafkajs decodes to what the engine reads, with as little work per record as can be. */
 import type { FetchedBatch, Stream } from '../core/ports/kafka.ts';
-import type { SourceRecord } from '../core/record.ts';
+import { NO_HEADERS, type SourceRecord } from '../core/record.ts';
 import type { PartitionFetch } from './partition-fetch.ts';
+import { listed } from './record-batch.ts';
 
 /** @throws RangeError for an offset that a number does not hold exactly (ADR 0002). */
 export function toOffset(text: string): number {
@@ -20,7 +21,14 @@ export function toRecords(fetch: PartitionFetch, last: number = Number.POSITIVE_
   for (const { offset: text, timestamp, key, value, headers } of messages) {
     const offset = Number(text);
     if (offset > last) break;
-    records.push({ partition, offset, timestampMs: Number(timestamp), key, value, headers: headers ?? {} });
+    records.push({
+      partition,
+      offset,
+      timestampMs: Number(timestamp),
+      key,
+      value,
+      headers: headers === undefined ? NO_HEADERS : listed(headers),
+    });
   }
   return records;
 }

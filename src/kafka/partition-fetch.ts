@@ -10,7 +10,7 @@ export interface DecodedMessage {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  readonly headers?: Record<string, Buffer | string | null | (Buffer | string | null)[] | undefined>;
   /** Only in the current message format. */
   readonly isControlRecord?: boolean;
   readonly batchContext?: { readonly producerId: string; readonly inTransaction: boolean };

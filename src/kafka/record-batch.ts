@@ -11,7 +11,18 @@ export interface RecordFields {
   readonly timestampDelta?: number;
   readonly key?: Bytes;
   readonly value?: Bytes;
-  readonly headers?: Readonly<Record<string, Bytes | readonly Bytes[]>>;
+  readonly headers?: readonly (readonly [name: string, value: Bytes])[];
+}
+
+type HeaderValue = Exclude<Bytes, undefined>;
+
+/** Headers as kafkajs's interface has them: an array where a name comes several times. */
+export function listed(
+  headers: Readonly<Record<string, HeaderValue | readonly HeaderValue[] | undefined>>,
+): (readonly [string, HeaderValue])[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((one) => (one === undefined ? [] : [[name, one] as const])),
+  );
 }
 
 /** Records of one topic carry the same few header names. */
@@ -38,17 +49,12 @@ export class MeasuredRecord {
   readonly #bodySize: number;
   readonly size: number;
 
-  constructor({ offsetDelta = 0, timestampDelta = 0, key, value, headers = {} }: RecordFields) {
+  constructor({ offsetDelta = 0, timestampDelta = 0, key, value, headers = [] }: RecordFields) {
     this.#offsetDelta = offsetDelta;
     this.#timestampDelta = timestampDelta;
     this.#key = toBuffer(key);
     this.#value = toBuffer(value);
-    for (const name of Object.keys(headers)) {
-      const given = headers[name];
-      for (const one of Array.isArray(given) ? given : [given]) {
-        if (one !== undefined) this.#headers.push(nameBytes(name), toBuffer(one));
-      }
-    }
+    for (const [name, value] of headers) this.#headers.push(nameBytes(name), toBuffer(value));
     let size = 1 + varIntSize(timestampDelta) + varIntSize(offsetDelta) + bytesSize(this.#key) + bytesSize(this.#value);
     size += varIntSize(this.#headers.length / 2);
     for (const part of this.#headers) size += bytesSize(part);

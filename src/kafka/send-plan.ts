@@ -76,11 +76,7 @@ function encoded(record: OutgoingRecord): OutgoingRecord {
 /** Size of a record in a batch, bytes, not less than it will be. */
 export function recordBytes({ key, value, headers }: OutgoingRecord): number {
   let bytes = RECORD_OVERHEAD_BYTES + byteLength(key) + byteLength(value);
-  for (const [name, given] of Object.entries(headers ?? {})) {
-    for (const one of Array.isArray(given) ? given : [given]) {
-      bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + byteLength(one);
-    }
-  }
+  for (const [name, one] of headers ?? []) bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + byteLength(one);
   return bytes;
 }
 
@@ -88,7 +84,7 @@ function byteLength(value: Buffer | string | null | undefined): number {
   return value === null || value === undefined ? 0 : Buffer.byteLength(value);
 }
 
-/** kafkajs only reads headers, but its types ask for mutable ones. */
-function writable(headers: RecordHeaders = {}): IHeaders {
-  return headers as IHeaders;
+/** kafkajs hands headers to the writer of records as they are (record-batch.ts), which takes lists; its types know only objects. */
+function writable(headers: RecordHeaders = []): IHeaders {
+  return headers as unknown as IHeaders;
 }

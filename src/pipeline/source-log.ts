@@ -2,7 +2,7 @@
 import type { CoordinateSet } from '../core/job.ts';
 import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange } from '../core/ports/kafka.ts';
-import type { HeaderValue, SourceRecord } from '../core/record.ts';
+import type { Header, SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
 import { ShardLostError, Unprepared } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -115,11 +115,6 @@ function spansOf(partition: number, offsets: OffsetSet): Span[] {
 /** A record to be kept: as it was read it is part of a whole fetched response, a megabyte that nobody counts. */
 export function detached(record: SourceRecord): SourceRecord {
   const own = (bytes: Buffer | null) => (bytes === null ? null : Buffer.from(bytes));
-  const headers = Object.entries(record.headers).map(([name, value]) => [name, value && ownHeader(value)] as const);
-  return { ...record, key: own(record.key), value: own(record.value), headers: Object.fromEntries(headers) };
-}
-
-function ownHeader(value: HeaderValue): HeaderValue {
-  const own = (one: Buffer | string) => (typeof one === 'string' ? one : Buffer.from(one));
-  return typeof value === 'string' || Buffer.isBuffer(value) ? own(value) : value.map(own);
+  const ownHeader = ([name, value]: Header): Header => [name, typeof value === 'string' ? value : own(value)];
+  return { ...record, key: own(record.key), value: own(record.value), headers: record.headers.map(ownHeader) };
 }

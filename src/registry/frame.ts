@@ -23,7 +23,7 @@ export function readFrame(value: Buffer, headers: RecordHeaders): Frame {
 }
 
 function objection(value: Buffer, headers: RecordHeaders): string {
-  if (headers[GUID_HEADER] !== undefined) {
+  if (headers.some(([name]) => name === GUID_HEADER)) {
     return `the schema is named by the header ${GUID_HEADER} (a GUID): write the schema's id in front of the value instead (the prefix schema id serializer)`;
   }
   const expected =

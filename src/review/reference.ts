@@ -12,7 +12,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonText } from '../core/exact-json.ts';
-import type { ContentItem, RecordHeaders } from '../core/record.ts';
+import type { ContentItem, Header, RecordHeaders } from '../core/record.ts';
 
 export interface Reference {
   readonly partition: number;
@@ -127,32 +127,21 @@ function bytesFromJson(json: unknown): Buffer | string | null | undefined {
   return undefined;
 }
 
-/** A header with several values becomes several pairs. */
 function headerPairs(headers: RecordHeaders): [string, JsonBytes][] | undefined {
-  let pairs: [string, JsonBytes][] | undefined;
-  for (const name in headers) {
-    const values = headers[name];
-    pairs ??= [];
-    for (const value of Array.isArray(values) ? values : [values]) {
-      pairs.push([name, Buffer.isBuffer(value) ? bytesToJson(value) : (value ?? null)]);
-    }
-  }
-  return pairs;
+  if (headers.length === 0) return undefined;
+  return headers.map(([name, value]) => [name, Buffer.isBuffer(value) ? bytesToJson(value) : value]);
 }
 
 function headersFromPairs(pairs: unknown): RecordHeaders | null {
   if (!Array.isArray(pairs)) return null;
-  const values = new Map<string, (Buffer | string)[]>();
+  const headers: Header[] = [];
   for (const pair of pairs) {
     if (!Array.isArray(pair) || typeof pair[0] !== 'string') return null;
     const value = bytesFromJson(pair[1]);
     if (value === undefined) return null;
-    const list = values.get(pair[0]) ?? [];
-    if (value !== null) list.push(value);
-    values.set(pair[0], list);
+    headers.push([pair[0], value]);
   }
-  // A header may have no value at all: undefined, as it came.
-  return Object.fromEntries([...values].map(([name, list]) => [name, list.length > 1 ? list : list[0]]));
+  return headers;
 }
 
 function isCount(value: unknown): value is number {

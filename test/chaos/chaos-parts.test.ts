@@ -91,7 +91,7 @@ test('order: decisions of a batch ascend in each source and output partition, un
     timestampMs: 0,
     key: null,
     value: Buffer.from(JSON.stringify({ batch: { id: batch }, source: { partition: 0, offset } })),
-    headers: {},
+    headers: [],
   });
   const seen = [decision(0, 'a', 1), decision(1, 'a', 0), decision(0, 'b', 0), decision(0, 'a', 3), decision(1, 'b', 9)];
   assert.deepEqual(outOfOrder(seen, new Set()), []);
@@ -122,7 +122,7 @@ test('silence: events of each kind hold content that is looked for, poison too',
 });
 
 test('silence: content, key and signatures are found in journals, outputs and headers, and a dead letter may hold its record', () => {
-  const record = (value: string, headers: ReadRecord['headers'] = {}): ReadRecord => ({
+  const record = (value: string, headers: ReadRecord['headers'] = []): ReadRecord => ({
     topic: 't',
     partition: 1,
     offset: 7,
@@ -137,7 +137,7 @@ test('silence: content, key and signatures are found in journals, outputs and he
     judgeSilence({ kind, ...nothing, ...left }, verdict);
     return verdict.list();
   };
-  const told = record('{}', { 'dead-letter-message': `Unexpected token "${CANARY.content}"` });
+  const told = record('{}', [['dead-letter-message', `Unexpected token "${CANARY.content}"`]]);
   for (const [where, left] of [
     [
       /^1:7: ".+" is in the journal$/,
@@ -150,7 +150,7 @@ test('silence: content, key and signatures are found in journals, outputs and he
     assert.match(complaint ?? '', where);
     assert.deepEqual(more, []);
   }
-  const said = record(`{"labels":["${CANARY.content}"]}`, { 'event-id': 'a-1-7' });
+  const said = record(`{"labels":["${CANARY.content}"]}`, [['event-id', 'a-1-7']]);
   assert.deepEqual(judged({ outputs: [said] }, 'lookup'), []);
   assert.deepEqual(judged({ deadLetters: [said] }), []);
 });

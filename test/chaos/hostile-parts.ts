@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { RecordHeaders } from '../../src/core/record.ts';
 import { keyBytes, metadataText } from '../property/review/hostile.ts';
+import { headerList } from '../support/headers.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
 
 /** Headers that terminal records must carry; events have others too, that they must not. */
@@ -36,7 +37,7 @@ export class HostileParts {
   envelope(n: number, partition: number): Envelope {
     const random = this.#random;
     const key = random.below(10) === 0 ? (this.#keys[random.below(SHAPES)] as Buffer | null) : Buffer.from(`user-${n % 997}`);
-    const headers = { trace: `trace-${n}`, binary: Buffer.from([0, 0xff, n & 0xff]), internal: 'stays behind' };
+    const headers = headerList({ trace: `trace-${n}`, binary: Buffer.from([0, 0xff, n & 0xff]), internal: 'stays behind' });
     return { partition, key, headers, timestampMs: Date.now() };
   }
 

@@ -1,6 +1,7 @@
 /** What one terminal record must say, by what its event asks for. Knows the documented formats and nothing of the connector's code. */
 import { isDeepStrictEqual } from 'node:util';
-import type { HeaderValue, RecordHeaders } from '../../src/core/record.ts';
+import type { RecordHeaders } from '../../src/core/record.ts';
+import { headerOf, headersAsBytes } from '../support/headers.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
 import type { Complaints } from './complaints.ts';
 import type { ChaosEvent, Fate, ImportedRecord } from './events.ts';
@@ -43,8 +44,8 @@ export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Termin
   const id = String(value.id);
   const rightId = isEventId(ground, id, where);
   if (!rightId) wrong.push('id');
-  const headers: Record<string, HeaderValue | undefined> = { 'event-id': rightId ? id : eventId(ground, where) };
-  for (const name of ground.returnedHeaders) headers[name] = event.headers[name];
+  const returned = event.headers.filter(([name]) => ground.returnedHeaders.includes(name));
+  const headers: RecordHeaders = [...returned, ['event-id', rightId ? id : eventId(ground, where)]];
   if (!sameHeaders(record.headers, headers)) wrong.push('headers');
   for (const part of wrong) verdict.add(`has a ${what} with the wrong ${part}`, where);
 }
@@ -90,7 +91,7 @@ function wrongInLookup(value: Value, { id, decision }: FateOf<'lookup'>): string
 
 export function judgeDeadLetter(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
   const { sourceTopic } = ground;
-  const header = (name: string) => String(record.headers[`dead-letter-${name}`]);
+  const header = (name: string) => headerOf(record, `dead-letter-${name}`);
   const where = `${header('partition')}:${header('offset')}`;
   const event = terminal(where);
   if (event === undefined) return;
@@ -101,11 +102,11 @@ export function judgeDeadLetter(ground: Ground, record: ReadRecord, terminal: Te
   const wrong = (what: string) => verdict.add(`has a dead letter with the wrong ${what}`, where);
   if (header('reason') !== event.fate.deadLetter) wrong('reason');
   if (header('topic') !== sourceTopic) wrong('topic');
-  if (!isEventId(ground, String(record.headers['event-id']), where)) wrong('event id');
+  if (!isEventId(ground, headerOf(record, 'event-id'), where)) wrong('event id');
   if (!sameBytes(record.key, event.key)) wrong('key');
   if (!sameBytes(record.value, event.value)) wrong('value');
-  const own = Object.entries(record.headers).filter(([name]) => !name.startsWith('dead-letter-') && name !== 'event-id');
-  if (!sameHeaders(Object.fromEntries(own), event.headers)) wrong('headers');
+  const own = record.headers.filter(([name]) => !name.startsWith('dead-letter-') && name !== 'event-id');
+  if (!sameHeaders(own, event.headers)) wrong('headers');
 }
 
 const eventId = ({ sourceTopic }: Ground, where: string): string => `${sourceTopic}-${where.replace(':', '-')}`;
@@ -122,9 +123,5 @@ function sameBytes(a: Buffer | null, b: Buffer | null): boolean {
 }
 
 function sameHeaders(a: RecordHeaders, b: RecordHeaders): boolean {
-  const bytes = (headers: RecordHeaders) =>
-    Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, [value].flat().map((one) => Buffer.from(one ?? ''))]),
-    );
-  return isDeepStrictEqual(bytes(a), bytes(b));
+  return isDeepStrictEqual(headersAsBytes(a), headersAsBytes(b));
 }

@@ -35,7 +35,4 @@ function look(what: string, records: readonly ReadRecord[], textOf: (record: Rea
   }
 }
 
-const headersOf = (headers: ReadRecord['headers']): string =>
-  Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
+const headersOf = (headers: ReadRecord['headers']): string => headers.map(([name, value]) => `${name}: ${value}`).join('\n');

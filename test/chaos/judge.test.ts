@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { headerList, type NamedHeaders } from '../support/headers.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
 import { Complaints } from './complaints.ts';
 import { type Evidence, judge } from './judge.ts';
@@ -13,7 +14,7 @@ const event: Produced = {
   offset: 7,
   key: Buffer.from('k'),
   value: Buffer.from('{}'),
-  headers: { trace: 't', internal: 'i' },
+  headers: headerList({ trace: 't', internal: 'i' }),
   timestampMs: TIME,
   metadata: { a: [1, '1', null] },
   fate: { decision: { status: 'SUCCESS', result: 'approved', type: 'post' } },
@@ -30,24 +31,24 @@ const decisionValue = {
   source: { topic: 'content', partition: 2, offset: 7, key: 'k', timestamp: new Date(TIME).toISOString() },
 };
 
-const record = (value: Buffer | null, headers: ReadRecord['headers'], key = Buffer.from('k')): ReadRecord => ({
+const record = (value: Buffer | null, headers: NamedHeaders, key = Buffer.from('k')): ReadRecord => ({
   topic: 'out',
   partition: 0,
   offset: 0,
   timestampMs: TIME,
   key,
   value,
-  headers,
+  headers: headerList(headers),
 });
 
-const decision = (changes: object = {}, headers: ReadRecord['headers'] = {}): ReadRecord =>
+const decision = (changes: object = {}, headers: NamedHeaders = {}): ReadRecord =>
   record(Buffer.from(JSON.stringify({ ...decisionValue, ...changes })), {
     trace: Buffer.from('t'),
     'event-id': Buffer.from('content-2-7'),
     ...headers,
   });
 
-const letter = (value = 'x', headers: ReadRecord['headers'] = {}): ReadRecord =>
+const letter = (value = 'x', headers: NamedHeaders = {}): ReadRecord =>
   record(Buffer.from(value), {
     trace: Buffer.from('t'),
     internal: Buffer.from('i'),

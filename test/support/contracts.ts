@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { CONTRACTS_DIRECTORY, type ContractName, readSchema } from '../../dev/contracts/contracts.ts';
 import type { RecordHeaders } from '../../src/core/record.ts';
+import { headerOf } from './headers.ts';
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const validators = new Map<ContractName, ValidateFunction>();
@@ -38,14 +39,13 @@ export function outputProblem(value: unknown, headers: RecordHeaders): string | 
   if (typeof value !== 'object' || value === null) return 'is no JSON object';
   const problem = contractProblem(contractOf(value), value);
   if (problem !== undefined) return problem;
-  const id = String(headers['event-id']);
+  const id = headerOf({ headers }, 'event-id');
   return 'id' in value && value.id === id ? undefined : `has the header event-id ${id}, which is not its id`;
 }
 
 /** Of the headers of a dead letter. @returns what does not fit, or undefined */
 export function deadLetterProblem(headers: RecordHeaders): string | undefined {
-  const texts = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]);
-  return contractProblem('dead-letter', Object.fromEntries(texts));
+  return contractProblem('dead-letter', Object.fromEntries(headers.map(([name, value]) => [name, String(value)])));
 }
 
 /** The text of a file below contracts/. */

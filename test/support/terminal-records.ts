@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { SourceCoordinate } from '../../src/core/record.ts';
 import { deadLetterProblem, outputProblem } from './contracts.ts';
 import { eventually } from './eventually.ts';
+import { headerOf } from './headers.ts';
 import type { TestKafka } from './kafka.ts';
 import type { Stack } from './stack.ts';
 import type { ReadRecord, TopicReader } from './topic-reader.ts';
@@ -57,7 +58,7 @@ export class TerminalRecords {
       this.#add({ of: `${partition}:${offset}`, reason: undefined, decision, record });
     }
     for (const record of await this.#deadLetters.readToEnd()) {
-      const header = (name: string) => String(record.headers[`dead-letter-${name}`]);
+      const header = (name: string) => headerOf(record, `dead-letter-${name}`);
       this.#hold(record, deadLetterProblem(record.headers));
       const of = `${header('partition')}:${header('offset')}`;
       this.#add({ of, reason: header('reason'), decision: undefined, record });
@@ -106,6 +107,6 @@ export class TerminalRecords {
   }
 
   #add(found: Omit<Terminal, 'eventId'>): void {
-    this.all.push({ ...found, eventId: String(found.record.headers['event-id']) });
+    this.all.push({ ...found, eventId: headerOf(found.record, 'event-id') });
   }
 }

@@ -4,8 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
-import type { HeaderValue } from '../../src/core/record.ts';
+import type { RecordHeaders } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { headerList, type NamedHeaders } from './headers.ts';
 
 export interface ReadRecord {
   readonly topic: string;
@@ -14,8 +15,7 @@ export interface ReadRecord {
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** As received: Buffers, a list where a name came more than once. */
-  readonly headers: Readonly<Record<string, HeaderValue | undefined>>;
+  readonly headers: RecordHeaders;
 }
 
 const READ_COMMITTED = 1;
@@ -34,7 +34,7 @@ interface FetchedMessage {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers?: Record<string, HeaderValue | undefined>;
+  readonly headers?: NamedHeaders;
   readonly isControlRecord?: boolean;
   readonly batchContext?: { readonly producerId: string; readonly inTransaction: boolean };
 }
@@ -213,7 +213,7 @@ export class TopicReader {
         timestampMs: Number(timestamp),
         key,
         value,
-        headers,
+        headers: headerList(headers),
       }));
     return { partition, records, end, stable };
   }

@@ -1,6 +1,6 @@
 /** Writes test records to given partitions, plainly or inside a transaction. */
 import { randomUUID } from 'node:crypto';
-import type { CompressionTypes, Message, Producer, ProducerConfig } from 'kafkajs';
+import type { CompressionTypes, IHeaders, Message, Producer, ProducerConfig } from 'kafkajs';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { eventually } from './eventually.ts';
@@ -164,15 +164,12 @@ function bytesOf(data: Buffer | string | null | undefined): number {
 }
 
 function message({ key = null, value = null, headers, timestampMs }: NewRecord, partition: number): Message {
-  const given: Message['headers'] = {};
-  for (const [name, values] of Object.entries(headers ?? {})) {
-    if (values !== undefined) given[name] = Array.isArray(values) ? [...values] : (values as Buffer | string);
-  }
   return {
     partition,
     key,
     value,
-    headers: given,
+    // The writer of records takes lists; the types of kafkajs know only objects.
+    headers: (headers ?? []) as unknown as IHeaders,
     ...(timestampMs === undefined ? {} : { timestamp: String(timestampMs) }),
   };
 }

@@ -1,26 +1,19 @@
 /** What expressions see of a record beside its value. */
 import { isUtf8 } from 'node:buffer';
 import { type FunctionSignature, TYPE_STRING } from '@jmespath-community/jmespath';
-import type { HeaderValue, RecordHeaders } from '../../core/record.ts';
+import { lastHeader } from '../../core/record.ts';
 import { signature } from './functions.ts';
 import type { EventInput } from './input.ts';
 
 export function recordFunctions(input: () => EventInput): Readonly<Record<string, FunctionSignature>> {
   return {
-    header: signature(([name]: readonly [string]) => headerText(input().record.headers, name), { types: [TYPE_STRING] }),
+    header: signature(([name]: readonly [string]) => textOf(lastHeader(input().record.headers, name)), { types: [TYPE_STRING] }),
     key: signature(() => textOf(input().record.key)),
     offset: signature(() => input().record.offset),
     partition: signature(() => input().record.partition),
     timestamp: signature(() => timestampOf(input().record.timestampMs)),
     topic: signature(() => input().topic),
   };
-}
-
-/** Of several values the last, as Kafka's own clients give it. */
-function headerText(headers: RecordHeaders, name: string): string | null {
-  if (!Object.hasOwn(headers, name)) return null;
-  const value: HeaderValue | undefined = headers[name];
-  return textOf(typeof value === 'string' || Buffer.isBuffer(value) ? value : value?.at(-1));
 }
 
 /** null when there is none, and for bytes that are no text. */

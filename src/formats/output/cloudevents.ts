@@ -58,10 +58,9 @@ function structured(record: OutgoingRecord, attributes: Readonly<Record<string, 
 }
 
 /** Headers of the source record give way, however they are spelt: its own CloudEvent's attributes say nothing about this one. */
-function withHeaders(headers: RecordHeaders = {}, own: readonly (readonly [string, string])[]): RecordHeaders {
+function withHeaders(headers: RecordHeaders = [], own: RecordHeaders): RecordHeaders {
   const taken = new Set(own.map(([name]) => name));
-  const kept = Object.entries(headers).filter(([name]) => !taken.has(name.toLowerCase()) && !isAttribute(name));
-  return Object.fromEntries([...kept, ...own]);
+  return [...headers.filter(([name]) => !taken.has(name.toLowerCase()) && !isAttribute(name)), ...own];
 }
 
 /** Attributes that CloudEvents itself defines; extensions, such as ce_traceparent, travel on. */

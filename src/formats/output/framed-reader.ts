@@ -16,7 +16,7 @@ export class FramedReader {
 
   /** undefined for a value that is none of this connector's. @throws RegistryUnavailable, RegistryRefused, the signal's reason */
   async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
-    const { id } = readFrame(value, {});
+    const { id } = readFrame(value, []);
     if (id === undefined) return undefined;
     let codec = this.#codecs.get(id);
     if (codec === undefined) {

@@ -3,7 +3,7 @@
  * a copy. Objects would be written and read one by one, which costs as much as reading the CSV.
  */
 import type { MalformedRow, ResultRow } from '../../core/ports/pipeline-kind.ts';
-import type { HeaderValue, RecordHeaders } from '../../core/record.ts';
+import type { Header, RecordHeaders } from '../../core/record.ts';
 
 export interface PackedRows {
   /** Per row: partition, offset, 1 for an error, which of the results (-1: none), size, bytes of the key, bytes of the value (-1: null). */
@@ -105,12 +105,7 @@ const restored = (headers: RecordHeaders): RecordHeaders =>
 
 /** Most headers are texts, and are given back as they are. */
 function eachBytes(headers: RecordHeaders, change: (bytes: Uint8Array) => Buffer): RecordHeaders {
-  const one = (value: Buffer | string): Buffer | string => (typeof value === 'string' ? value : change(value));
-  let changed: [string, HeaderValue | undefined][] | undefined;
-  for (const name in headers) if (typeof headers[name] !== 'string') changed ??= [];
-  if (changed === undefined) return headers;
-  for (const [name, value] of Object.entries(headers)) {
-    changed.push([name, Array.isArray(value) ? value.map(one) : value === undefined ? undefined : one(value as Buffer | string)]);
-  }
-  return Object.fromEntries(changed);
+  const isPlain = (value: Header[1]) => value === null || typeof value === 'string';
+  if (headers.every(([, value]) => isPlain(value))) return headers;
+  return headers.map(([name, value]) => [name, value === null || typeof value === 'string' ? value : change(value)]);
 }

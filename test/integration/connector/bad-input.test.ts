@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
+import { headerList, headerOf } from '../../support/headers.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -141,7 +142,7 @@ test('records that cannot be reviewed become dead letters with their reason; odd
     { value: JSON.stringify({ type: 'post', content: 'x', metadata: { Status: 'mine', Content: 1, 'x result': null } }) },
     { value: JSON.stringify({ type: 'post', content: '=HYPERLINK("http://x","y")\n+1', metadata: { '=key': '=value' } }) },
     { value: JSON.stringify({ type: 'post', content: ' \t' }) },
-  ].map((event, n) => ({ key: `k${n}`, headers: { h: `v${n}` }, ...event }));
+  ].map((event, n) => ({ key: `k${n}`, headers: headerList({ h: `v${n}` }), ...event }));
   const source = await kafka.write(stack.topics.source, events);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length);
@@ -155,7 +156,7 @@ test('records that cannot be reviewed become dead letters with their reason; odd
       assert.equal(found.decision?.status, 'SUCCESS');
     } else {
       assert.deepEqual(found.record.value, value === null ? null : Buffer.from(value));
-      assert.equal(String(found.record.headers.h), `v${index}`);
+      assert.equal(headerOf(found.record, 'h'), `v${index}`);
     }
   }
   await eventually('the balance is even', async () => (await replica.metric('items_in_flight')) === 0);
@@ -186,7 +187,7 @@ test('content of 5 MB is reviewed, or dead-lettered when it is more than maxCont
   assert.equal(large?.reason, 'too_large');
   assert.equal(large.record.value, null);
   assert.equal(String(large.record.key), 'too large');
-  assert.ok(Number(String(large.record.headers['dead-letter-value-omitted-bytes'])) > 6.5 * MIB);
+  assert.ok(Number(headerOf(large.record, 'dead-letter-value-omitted-bytes')) > 6.5 * MIB);
 });
 
 test('a record whose terminal record is larger than its topic takes is a dead letter, and holds nobody up', async () => {
@@ -196,7 +197,7 @@ test('a record whose terminal record is larger than its topic takes is a dead le
   const source = await kafka.write(large.topics.source, [
     { key: 'k', value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }) },
     { key: 'k'.repeat(100 * 1024), value: 'p'.repeat(950 * 1024) },
-    { key: 'k', headers: { h: 'h'.repeat(200 * 1024) }, value: 'p'.repeat(950 * 1024) },
+    { key: 'k', headers: [['h', 'h'.repeat(200 * 1024)]], value: 'p'.repeat(950 * 1024) },
     { key: 'k'.repeat(2 * MIB), value: 'p' },
     { key: 'after', value: JSON.stringify({ type: 'post', content: 'after' }) },
   ]);

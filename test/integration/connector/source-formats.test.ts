@@ -9,6 +9,7 @@ import { isKeptNumber, parseKeepingDigits } from '../../../src/core/exact-json.t
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { ConfluentRegistry } from '../../../src/registry/index.ts';
 import { type Format, type SourceFormatRecord, sourceFormatRecords } from '../../support/formats/source-records.ts';
+import { headerOf } from '../../support/headers.ts';
 import { type NewRecord, testKafka } from '../../support/kafka.ts';
 import { registrySettings } from '../../support/registry.ts';
 import { type Stack, type StackPipeline, startStack } from '../../support/stack.ts';
@@ -74,11 +75,11 @@ for (const format of FORMATS) {
       assert.equal(String(record.key), `key-${index}`, name);
       if ('reason' in becomes) {
         assert.equal(reason, becomes.reason, name);
-        assert.match(String(record.headers['dead-letter-message']), becomes.message, name);
+        assert.match(headerOf(record, 'dead-letter-message'), becomes.message, name);
         assert.deepEqual(record.value, Buffer.from(value ?? ''), name);
         continue;
       }
-      assert.equal(reason, undefined, `${name}: ${record.headers['dead-letter-message']}`);
+      assert.equal(reason, undefined, `${name}: ${headerOf(record, 'dead-letter-message')}`);
       assert.deepEqual(
         [decision?.content, decision?.batch.type, decision?.status],
         [becomes.content, becomes.type, 'SUCCESS'],

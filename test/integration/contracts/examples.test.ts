@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spawnKept } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
+import { headerOf } from '../../support/headers.ts';
 import { testKafka, uniqueName } from '../../support/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -42,7 +43,7 @@ test('what the example producer writes comes to the example consumer once, and w
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(4);
   const decision = terminal.one({ partition: 0, offset: 0 }).record;
-  assert.match(String(decision.headers['trace-id']), /^[0-9a-f-]{36}$/);
+  assert.match(headerOf(decision, 'trace-id'), /^[0-9a-f-]{36}$/);
   assert.equal(String(decision.key), 'u-7');
   // As a consumer sees it whose commit of offsets was lost.
   await kafka.write(decisions, [{ partition: decision.partition, value: decision.value, headers: decision.headers }]);

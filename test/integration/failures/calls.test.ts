@@ -1,6 +1,7 @@
 /** Rows of the failure table: calls to the service that fail. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { headerOf } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka.ts';
 import { outcomes, run } from './scenes.ts';
 
@@ -11,7 +12,11 @@ const { scene, replica } = await run(
   await testKafka(),
   {
     unreadable: {
-      events: [{ key: 'k', value: 'not JSON', headers: { trace: 't' } }, { key: 'k', value: null }, { value: '{"content":""}' }],
+      events: [
+        { key: 'k', value: 'not JSON', headers: [['trace', 't']] },
+        { key: 'k', value: null },
+        { value: '{"content":""}' },
+      ],
     },
     held: { faults: [{ ...REFUSED, times: 'always' }] },
     refused: { faults: [{ ...REFUSED, times: 'always' }], pipeline: { review: { onRejectedType: 'dead-letter' } } },
@@ -65,7 +70,7 @@ test('record that cannot be reviewed: it becomes a dead letter as it came, with 
   assert.deepEqual(outcomes(terminal), ['not_json', 'null_value', 'empty_content']);
   const [first] = terminal;
   assert.deepEqual(
-    [String(first?.record.key), String(first?.record.value), String(first?.record.headers.trace)],
+    [String(first?.record.key), String(first?.record.value), headerOf(first?.record ?? {}, 'trace')],
     ['k', 'not JSON', 't'],
   );
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);

@@ -30,7 +30,7 @@ const BROKEN = { ...EVENT, fields: [...EVENT.fields, { name: 'likes', type: 'lon
 const avro = (schema: object) => ({ type: 'AVRO', text: JSON.stringify(schema) }) as const;
 
 function record(value: Buffer) {
-  return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: {} };
+  return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: [] };
 }
 
 function avroRecord(id: number, content: string) {

@@ -8,6 +8,7 @@ import { ConfluentRegistry } from '../../../src/registry/index.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
+import { headerOf } from '../../support/headers.ts';
 import { type ReadRecord, testKafka } from '../../support/kafka.ts';
 import { registrySettings } from '../../support/registry.ts';
 import { type StackPipeline, startStack } from '../../support/stack.ts';
@@ -119,18 +120,21 @@ test('a connector starts only with its schemas registered, then its records are 
       source,
       decided_at,
     } = (await consumed(value as Buffer)) as Record<string, Record<string, unknown>>;
-    assert.deepEqual([id, status, text, source?.key], [String(headers['event-id']), 'SUCCESS', metadata, String(key)]);
+    assert.deepEqual([id, status, text, source?.key], [headerOf({ headers }, 'event-id'), 'SUCCESS', metadata, String(key)]);
     assert.equal(typeof decided_at, 'number');
   }
   for (const { value, headers } of await written(users, EACH)) {
     const { id, status, import_status, source } = await consumed(value as Buffer);
-    assert.deepEqual([id, status, import_status], [String(headers['event-id']), 'STATUS_SUCCESS', 'COMPLETE']);
+    assert.deepEqual([id, status, import_status], [headerOf({ headers }, 'event-id'), 'STATUS_SUCCESS', 'COMPLETE']);
     assert.equal((source as { topic: string }).topic, users.topics.source);
   }
   for (const { value } of await written(framed, EACH)) assertContract('decision', await consumed(value as Buffer));
   for (const { value, headers } of await written(events, EACH)) {
     const event = JSON.parse(String(value));
-    assert.deepEqual([event.id, event.specversion, event.source], [String(headers['event-id']), '1.0', '/content-review/events']);
+    assert.deepEqual(
+      [event.id, event.specversion, event.source],
+      [headerOf({ headers }, 'event-id'), '1.0', '/content-review/events'],
+    );
     assertContract('decision', event.data);
     assert.ok(String(value).includes(metadata));
   }

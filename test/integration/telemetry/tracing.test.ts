@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { assertSilent, CANARY } from '../../support/canary.ts';
 import { Collector } from '../../support/collector.ts';
 import { eventually } from '../../support/eventually.ts';
+import { headerList, headerOf } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka.ts';
 import { createStack, startSandboxProcess } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -28,7 +29,7 @@ const setup = {
 const event = (n: number) => ({
   key: `k${n}`,
   value: JSON.stringify({ type: 'post', content: `${CANARY.content} ${n}` }),
-  headers: { traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' },
+  headers: headerList({ traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' }),
 });
 
 test('each decision carries the trace of its event, and the spans of batches arrive, the last of them as the process ends', async () => {
@@ -53,8 +54,8 @@ test('each decision carries the trace of its event, and the spans of batches arr
   terminal.assertOnceEach(source);
   for (const { of, record } of terminal.all) {
     const n = Number(of.split(':')[1]);
-    assert.equal(String(record.headers.traceparent), `00-${TRACE}-${spanId(n)}-01`);
-    assert.equal(String(record.headers.tracestate), 'vendor=1');
+    assert.equal(headerOf(record, 'traceparent'), `00-${TRACE}-${spanId(n)}-01`);
+    assert.equal(headerOf(record, 'tracestate'), 'vendor=1');
   }
   const settled = await replica.logged('batch settled');
   assert.deepEqual(collector.requests, []);

@@ -6,11 +6,12 @@ import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../src/core/dead-letter.ts';
-import type { Poison, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import { lastHeader, type Poison, type RecordHeaders, type SourceRecord } from '../../../src/core/record.ts';
 import type { LetterList } from '../../../src/inspect/dead-letters.ts';
 import type { ReplayReport } from '../../../src/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
 import { eventually } from '../../support/eventually.ts';
+import { headerList } from '../../support/headers.ts';
 import { type NewRecord, testKafka, uniqueName } from '../../support/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
@@ -40,7 +41,7 @@ async function pipeline() {
   return { source, decisions, deadLetters, journal, retry, flags: ['--config', file] };
 }
 
-const record = (offset: number, value: string | null, headers: RecordHeaders = {}): SourceRecord => ({
+const record = (offset: number, value: string | null, headers: RecordHeaders = []): SourceRecord => ({
   partition: 1,
   offset,
   timestampMs: 1,
@@ -58,7 +59,7 @@ function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): N
 
 test('originals come back once, with key, value and headers as they were; the dry run writes nothing', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
-  const headers = { trace: [Buffer.from('one'), Buffer.from([0, 255])], empty: Buffer.alloc(0) };
+  const headers = headerList({ trace: [Buffer.from('one'), null, Buffer.from([0, 255])], empty: Buffer.alloc(0) });
   const binary = { ...record(1, null, headers), value: Buffer.from([0, 1, 255, 10]) };
   await kafka.write(deadLetters, [
     letterOf(source, binary, 'not_json'),
@@ -99,7 +100,7 @@ test('originals come back once, with key, value and headers as they were; the dr
   const restored = back.find(({ key }) => String(key) === 'key-1');
   assert.deepEqual(restored?.value, binary.value);
   assert.deepEqual(restored?.headers, headers);
-  assert.deepEqual(back.find(({ key }) => String(key) === 'key-2')?.headers, {});
+  assert.deepEqual(back.find(({ key }) => String(key) === 'key-2')?.headers, []);
 
   // Whatever is asked for next, and wherever to: each letter once.
   const again = await toolJson<ReplayReport>(...replay, retry, '--yes');
@@ -198,7 +199,7 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   const back = await kafka.readAll(retry);
   assert.equal(back.length, COUNT);
   assert.equal(new Set(back.map(({ key }) => String(key))).size, COUNT);
-  for (const { headers } of back) assert.equal(headers[DEAD_LETTER_HEADERS.reason], undefined);
+  for (const { headers } of back) assert.equal(lastHeader(headers, DEAD_LETTER_HEADERS.reason), undefined);
 });
 
 test('SIGINT ends a replay with 130 and leaves no transaction open; the next run goes on', async () => {

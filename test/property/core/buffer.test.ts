@@ -13,7 +13,7 @@ function item(offset: number, more: Partial<ContentItem> = {}): ContentItem {
     offset,
     timestampMs: 1_000 + offset,
     key: null,
-    headers: {},
+    headers: [],
     type: 'a',
     content: '',
     metadata: {},

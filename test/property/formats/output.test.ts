@@ -272,7 +272,7 @@ test('JSON Schema: after the frame stands the JSON as it was rendered, byte by b
 test('CloudEvents: in both modes a reader of CloudEvents finds the JSON as data, and the event id as id', () => {
   fc.assert(
     fc.property(rendered, fc.constantFrom('binary' as const, 'structured' as const), ({ contract, record }, mode) => {
-      const { key, value, headers: written = {} } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
+      const { key, value, headers: written = [] } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
       assert.deepEqual(key, record.key);
       const { event } = cloudEventsFormat.read({
         ...{ partition: 0, offset: 0, timestampMs: 0, key: null },

@@ -8,6 +8,7 @@ import { type AuditReport, audit } from '../../../src/inspect/audit.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
 import { delayOutputMarkers, inspectionOf, rewriteReads } from '../../support/engine/inspection.ts';
 import { World } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import type { CommitFate } from '../../support/memory/kafka.ts';
 
@@ -106,7 +107,7 @@ test('records that lose their terminal record and records that get another one a
     const hidden = new Set<string>();
     for (const letter of world.published('dead')) {
       if (random.next() > 0.4) continue;
-      lost.add(`${String(letter.headers['dead-letter-partition'])}:${String(letter.headers['dead-letter-offset'])}`);
+      lost.add(`${headerOf(letter, 'dead-letter-partition')}:${headerOf(letter, 'dead-letter-offset')}`);
       hidden.add(`${letter.partition}/${letter.offset}`);
     }
     rewriteReads(inspection, (topic, records) =>

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { HeaderValue, SourceRecord } from '../../../src/core/record.ts';
+import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import { reviewKind } from '../../../src/review/index.ts';
+import { headerOf, headersAsBytes } from '../../support/headers.ts';
 import { readCsv } from '../../unit/review/plain-csv.ts';
 import { collectRows, decisions, itemOf, JOB, scriptedService } from '../../unit/review/sample.ts';
 import { decimals } from './decimals.ts';
@@ -72,7 +73,7 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         const found = await decisions(kind);
         assert.equal(found.length, events.length);
         const byOffset = new Map(
-          found.map((decision) => [Number(/-(\d+)(?:#\d+)?$/.exec(String(decision.headers?.['event-id']))?.[1]), decision]),
+          found.map((decision) => [Number(/-(\d+)(?:#\d+)?$/.exec(headerOf(decision, 'event-id'))?.[1]), decision]),
         );
         for (const [offset, sent] of events.entries()) {
           const decision = byOffset.get(offset);
@@ -88,7 +89,7 @@ test('what a producer sent comes back deep-equal, through any service that keeps
           assert.deepEqual(decimals(text).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
           assert.equal(value.source.timestamp, sent.timestampMs < 0 ? null : new Date(sent.timestampMs).toISOString());
           assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), sent.key);
-          assert.deepEqual(listed(decision.headers ?? {}), listed(sent.headers));
+          assert.deepEqual(listed(decision.headers ?? []), listed(sent.headers));
 
           // An item without a row says the same of itself.
           const item = items[offset];
@@ -103,12 +104,7 @@ test('what a producer sent comes back deep-equal, through any service that keeps
 });
 
 /** The headers that configuration lets through, as bytes. */
-function listed(all: Readonly<Record<string, HeaderValue | undefined>>): [string, Buffer[]][] {
-  return HEADER_NAMES.filter((name) => Object.hasOwn(all, name)).map((name) => {
-    const values = all[name] ?? [];
-    return [name, (Array.isArray(values) ? values : [values]).map((value: Buffer | string) => Buffer.from(value))];
-  });
-}
+const listed = (all: RecordHeaders): RecordHeaders => headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
 
 /** The paths into a document, flattened by hand: the keys that the connector should have, in order. */
 function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [string, unknown][] {
@@ -137,7 +133,7 @@ test('chosen fields and flattened metadata come back deep-equal, with the digits
           },
         }),
       );
-      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: {}, value };
+      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value };
       const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`).metadata as Record<
         string,
         unknown
@@ -175,7 +171,7 @@ test('a decision has the key that configuration asks for, says the one of its ev
         }),
       );
       const value = Buffer.from(JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }));
-      const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: {}, value }, replay);
+      const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value }, replay);
       upload = Buffer.from((await kind.encode([item])).body);
       const { writeWith } = behaviour;
       const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;

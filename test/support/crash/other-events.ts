@@ -5,6 +5,7 @@ import type { SandboxImports } from '../../chaos/imported.ts';
 import type { Produced } from '../../chaos/judge-records.ts';
 import type { Kind } from '../../chaos/pipelines.ts';
 import { CANARY } from '../canary.ts';
+import { headerList } from '../headers.ts';
 import type { TestKafka } from '../kafka.ts';
 import type { Stack } from '../stack.ts';
 import { makeDecisions, sandboxFaults } from '../stack-control.ts';
@@ -60,7 +61,7 @@ function poisonOf(kind: OtherKind, partition: number, n: number): ChaosEvent {
 }
 
 function envelope(partition: number, n: number, value: string, fate: Fate): ChaosEvent {
-  const headers = { trace: `trace-${n}`, binary: Buffer.from([n & 0xff]) };
+  const headers = headerList({ trace: `trace-${n}`, binary: Buffer.from([n & 0xff]) });
   return {
     partition,
     key: Buffer.from(`k${n}`),

@@ -53,7 +53,7 @@ export function rewriteReads(
 /** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */
 export function putDeadLetter(world: World, partition: number, offset: number): void {
   const value = Buffer.from('v');
-  const record = { partition: 0, offset, timestampMs: 0, key: Buffer.from(`k${offset}`), value, headers: {} };
+  const record = { partition: 0, offset, timestampMs: 0, key: Buffer.from(`k${offset}`), value, headers: [] };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
   world.kafka.cluster.produce('dead', partition, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
 }

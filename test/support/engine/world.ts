@@ -4,7 +4,7 @@ import { JournalView } from '../../../src/core/journal-view.ts';
 import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../../../src/pipeline/options.ts';
@@ -222,11 +222,7 @@ export class World {
   }
 
   /** Produces one record as it is given; its offset. */
-  put(
-    partition: number,
-    value: string | null,
-    more: { key?: string; headers?: Record<string, string>; timestampMs?: number } = {},
-  ) {
+  put(partition: number, value: string | null, more: { key?: string; headers?: RecordHeaders; timestampMs?: number } = {}) {
     const { key = null, ...rest } = more;
     const record = { key, value: value === null ? null : Buffer.from(value), ...rest };
     return this.kafka.cluster.produce(TOPICS.source, partition, [record]);

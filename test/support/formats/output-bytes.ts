@@ -33,7 +33,7 @@ const SOURCE = {
   offset: 41,
   timestampMs: Date.parse('2026-01-01T00:00:00.000Z'),
   key: Buffer.from('user-7'),
-  headers: {},
+  headers: [],
   replay: 0,
 };
 /** The largest there are, a key that is no text, and no timestamp. */

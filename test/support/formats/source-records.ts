@@ -1,6 +1,7 @@
 /** Records of every format that a source may have, with what becomes of each: the mapping is the test's. */
 import assert from 'node:assert/strict';
 import { type SchemaRegistry, writeFrame } from '../../../src/registry/index.ts';
+import { headerList } from '../headers.ts';
 import type { NewRecord } from '../topic-writer.ts';
 import { type ConfluentRecord, confluentRecords } from './confluent-records.ts';
 
@@ -106,16 +107,16 @@ const TEXTS: readonly SourceFormatRecord[] = [
   {
     name: 'a text',
     value: 'naïve 😀,\n"quoted"\r\n',
-    headers: { type: 'note', lang: '' },
+    headers: headerList({ type: 'note', lang: '' }),
     becomes: { content: 'naïve 😀,\n"quoted"\r\n', type: 'note', metadata: '{"lang":""}' },
   },
   {
     name: 'without a header',
     value: '{"not": "read"}',
-    headers: { type: 'comment' },
+    headers: [['type', 'comment']],
     becomes: { content: '{"not": "read"}', type: 'comment', metadata: '{"lang":null}' },
   },
-  { name: 'no UTF-8', value: Buffer.from([0xc3, 0x28]), headers: { type: 'note' }, becomes: undecodable(/UTF-8/) },
+  { name: 'no UTF-8', value: Buffer.from([0xc3, 0x28]), headers: [['type', 'note']], becomes: undecodable(/UTF-8/) },
 ];
 
 const ATTRIBUTES = { ce_specversion: '1.0', ce_id: 'e-1', ce_source: '/posts', ce_type: 'comment', ce_subject: 'post/7' };
@@ -125,21 +126,26 @@ const CLOUD_EVENTS: readonly SourceFormatRecord[] = [
   {
     name: 'binary, JSON',
     value: DATA,
-    headers: { ...ATTRIBUTES, 'content-type': 'application/json' },
+    headers: headerList({ ...ATTRIBUTES, 'content-type': 'application/json' }),
     becomes: { content: 'hi', type: 'comment', metadata: `{"id":"e-1","about":"post/7","data":${DATA}}` },
   },
   {
     name: 'binary, a text',
     value: 'plain',
-    headers: { ...ATTRIBUTES, ce_type: 'note', 'content-type': 'text/plain' },
+    headers: headerList({ ...ATTRIBUTES, ce_type: 'note', 'content-type': 'text/plain' }),
     becomes: { content: 'plain', type: 'note', metadata: '{"id":"e-1","about":"post/7","data":"plain"}' },
   },
   {
     name: 'structured',
     value: `{"specversion":"1.0","id":"e-2","source":"/posts","type":"comment","data":${DATA}}`,
-    headers: STRUCTURED,
+    headers: headerList(STRUCTURED),
     becomes: { content: 'hi', type: 'comment', metadata: `{"id":"e-2","about":null,"data":${DATA}}` },
   },
-  { name: 'binary, without an id', value: DATA, headers: { ...ATTRIBUTES, ce_id: '' }, becomes: undecodable(/id/) },
-  { name: 'structured, no JSON', value: DATA.slice(1), headers: STRUCTURED, becomes: { reason: 'not_json', message: /JSON/ } },
+  { name: 'binary, without an id', value: DATA, headers: headerList({ ...ATTRIBUTES, ce_id: '' }), becomes: undecodable(/id/) },
+  {
+    name: 'structured, no JSON',
+    value: DATA.slice(1),
+    headers: headerList(STRUCTURED),
+    becomes: { reason: 'not_json', message: /JSON/ },
+  },
 ];

@@ -4,7 +4,7 @@
  */
 import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
 import { JournalView } from '../../../src/core/journal-view.ts';
-import type { SourceCoordinate, SourceRecord } from '../../../src/core/record.ts';
+import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../../src/core/record.ts';
 import type { PipelineTopics } from './client.ts';
 import type { Cluster } from './cluster.ts';
 
@@ -72,8 +72,8 @@ export function assertConserved(cluster: Cluster, options: CheckOptions): void {
 
 /** Where a terminal record says it comes from: in the headers of a dead letter, or in the JSON of a decision. */
 export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
-  const partition = record.headers[DEAD_LETTER_HEADERS.partition];
-  const offset = record.headers[DEAD_LETTER_HEADERS.offset];
+  const partition = lastHeader(record.headers, DEAD_LETTER_HEADERS.partition);
+  const offset = lastHeader(record.headers, DEAD_LETTER_HEADERS.offset);
   const at =
     partition !== undefined && offset !== undefined
       ? { partition: Number(String(partition)), offset: Number(String(offset)) }

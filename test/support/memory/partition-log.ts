@@ -1,5 +1,5 @@
 /** One partition: an append-only log with transactions, control records, retention and compaction, as Kafka keeps it. */
-import type { HeaderValue, OutgoingRecord, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import type { OutgoingRecord, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 
 interface Entry {
   readonly offset: number;
@@ -65,7 +65,7 @@ export class PartitionLog {
         control: undefined,
         key: toBuffer(record.key),
         value: toBuffer(record.value),
-        headers: copyHeaders(record.headers ?? {}),
+        headers: copyHeaders(record.headers ?? []),
       });
     }
     this.#changed();
@@ -77,7 +77,7 @@ export class PartitionLog {
     if (!this.#open.delete(transaction)) return;
     if (outcome === 'abort') this.#aborted.add(transaction);
     const offset = this.#end++;
-    this.#entries.push({ offset, timestampMs: nowMs, transaction, control: outcome, key: null, value: null, headers: {} });
+    this.#entries.push({ offset, timestampMs: nowMs, transaction, control: outcome, key: null, value: null, headers: [] });
     this.#changed();
   }
 
@@ -173,22 +173,14 @@ function toBuffer(value: Buffer | string | null): Buffer | null {
   return value === null ? null : Buffer.from(value);
 }
 
-/** Over the wire a header name keeps all its values, as bytes; a single value stays single. */
 function copyHeaders(headers: RecordHeaders): RecordHeaders {
-  const copy: Record<string, HeaderValue> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined) continue;
-    copy[name] = Array.isArray(value) ? value.map((one) => Buffer.from(one)) : Buffer.from(value as Buffer | string);
-  }
-  return copy;
+  return headers.map(([name, value]) => [name, toBuffer(value)]);
 }
 
 /** Roughly what a record takes on the wire, bytes. */
 export function wireBytes(record: OutgoingRecord | SourceRecord): number {
   let bytes = 70 + lengthOf(record.key) + lengthOf(record.value);
-  for (const [name, value] of Object.entries(record.headers ?? {})) {
-    for (const one of Array.isArray(value) ? value : [value]) bytes += name.length + lengthOf(one ?? null) + 2;
-  }
+  for (const [name, value] of record.headers ?? []) bytes += name.length + lengthOf(value) + 2;
   return bytes;
 }
 

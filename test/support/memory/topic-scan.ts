@@ -3,7 +3,7 @@
 import { abortable } from '../../../src/core/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
 import type { PartitionBounds, TopicScan } from '../../../src/core/ports/topic-scan.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import { lastHeader, type SourceRecord } from '../../../src/core/record.ts';
 import type { Home } from './client.ts';
 import { sleepOn } from './clock.ts';
 import type { MemoryKafka } from './kafka.ts';
@@ -84,11 +84,14 @@ export class MemoryTopicScan implements TopicScan {
 
   /** The scripted kind's decisions say in their value what those of a review say in a header as well. */
   #withEventId(record: SourceRecord): SourceRecord {
-    if (record.headers[DEAD_LETTER_HEADERS.eventId] !== undefined || !record.value?.toString().startsWith('{"partition":')) {
+    if (
+      lastHeader(record.headers, DEAD_LETTER_HEADERS.eventId) !== undefined ||
+      !record.value?.toString().startsWith('{"partition":')
+    ) {
       return record;
     }
     const { partition, offset, replay = 0 } = JSON.parse(record.value.toString()) as ScriptedDecision;
     const eventId = `${this.#source}-${partition}-${offset}${replay > 0 ? `#${replay}` : ''}`;
-    return { ...record, headers: { ...record.headers, [DEAD_LETTER_HEADERS.eventId]: Buffer.from(eventId) } };
+    return { ...record, headers: [...record.headers, [DEAD_LETTER_HEADERS.eventId, Buffer.from(eventId)]] };
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { trySample } from '../../../src/app/sample.ts';
+import { headerList } from '../../support/headers.ts';
 import { parse } from '../config/problems-of.ts';
 
 const EVENTS: Readonly<Record<string, object>> = {
@@ -21,7 +22,7 @@ async function published(kind: string, headers: Readonly<Record<string, string>>
   const [pipeline] = parse(stringify(config)).pipelines;
   assert.ok(pipeline !== undefined);
   const value = kind === 'lookup' ? 'decision-1' : JSON.stringify(EVENTS[kind]);
-  const sample = { value: Buffer.from(value), key: 'k', headers, timestampMs: 0 };
+  const sample = { value: Buffer.from(value), key: 'k', headers: headerList(headers), timestampMs: 0 };
   const { result } = await trySample(pipeline, sample);
   assert.ok(result.outcome === 'accepted', JSON.stringify(result));
   const { 'event-id': _, ...rest } = result.published.headers;

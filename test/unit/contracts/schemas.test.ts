@@ -6,9 +6,10 @@ import { CONTRACTS, CONTRACTS_DIRECTORY, type ContractName, readSchema } from '.
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import type { DeadLetterStage } from '../../../src/core/dead-letter.ts';
 import { FAILURE_TABLE } from '../../../src/core/failure-table.ts';
-import { POISON_REASONS } from '../../../src/core/record.ts';
+import { POISON_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
 import { sourceMembers } from '../../../src/event/terminal-parts.ts';
 import { assertContract, contractFile, contractProblem, deadLetterProblem, outputProblem } from '../../support/contracts.ts';
+import { headerList } from '../../support/headers.ts';
 
 /** By the start of their names: `decision-error` is an example of `decision`. */
 const EXAMPLES = readdirSync(new URL('examples/', CONTRACTS_DIRECTORY)).map((file) => {
@@ -95,7 +96,7 @@ test('the error codes that decisions are described with are those of the failure
 test('a timestamp fits, whatever a producer wrote there', () => {
   const example = JSON.parse(contractFile('examples/decision.json'));
   const source = (timestampMs: number) =>
-    JSON.parse(`{"topic":"t",${sourceMembers({ partition: 0, offset: 0, key: null, timestampMs, headers: {}, replay: 0 })}}`);
+    JSON.parse(`{"topic":"t",${sourceMembers({ partition: 0, offset: 0, key: null, timestampMs, headers: [], replay: 0 })}}`);
   // Milliseconds, microseconds, the last that a date holds, nanoseconds, none.
   for (const timestampMs of [1.7e12, 1.7e15, 8.64e15, 1.7e18, -1]) {
     assertContract('decision', { ...example, source: source(timestampMs) });
@@ -111,12 +112,12 @@ test('what tests read off the topics is held against the contract of its kind', 
   ];
   for (const [name, wrong] of cases) {
     const example = JSON.parse(contractFile(`examples/${name}.json`));
-    const headers = { 'event-id': Buffer.from(example.id) };
+    const headers: RecordHeaders = [['event-id', Buffer.from(example.id)]];
     assert.equal(outputProblem(example, headers), undefined);
     assert.match(outputProblem({ ...example, ...(wrong as object) }, headers) ?? '', new RegExp(`contracts/${name}.schema.json`));
-    assert.match(outputProblem(example, { 'event-id': 'other-0-0' }) ?? '', /event-id other-0-0/);
+    assert.match(outputProblem(example, [['event-id', 'other-0-0']]) ?? '', /event-id other-0-0/);
   }
   const headers = JSON.parse(contractFile('examples/dead-letter.json'));
-  assert.equal(deadLetterProblem({ ...headers, own: [Buffer.from('a'), Buffer.from('b')] }), undefined);
-  assert.match(deadLetterProblem({ ...headers, 'dead-letter-offset': 'x' }) ?? '', /dead-letter-offset must match/);
+  assert.equal(deadLetterProblem(headerList({ ...headers, own: [Buffer.from('a'), Buffer.from('b')] })), undefined);
+  assert.match(deadLetterProblem(headerList({ ...headers, 'dead-letter-offset': 'x' })) ?? '', /dead-letter-offset must match/);
 });

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEAD_LETTER_HEADERS, type DeadLetterContext, deadLetter, deadLetterOf, eventId } from '../../../src/core/dead-letter.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import { headerList } from '../../support/headers.ts';
 
 const context: DeadLetterContext = { topic: 'content', stage: 'decode', replay: 0, maxValueBytes: 100 };
 const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;
 
 function record(more: Partial<SourceRecord> = {}): SourceRecord {
   const value = Buffer.from([0, 255, 10, 13]);
-  return { partition: 3, offset: 12, timestampMs: 5, key: Buffer.from([1, 0]), value, headers: {}, ...more };
+  return { partition: 3, offset: 12, timestampMs: 5, key: Buffer.from([1, 0]), value, headers: [], ...more };
 }
 
-const REASONS = {
+const NAMED = {
   'dead-letter-reason': 'not_json',
   'dead-letter-message': 'the value is not JSON',
   'dead-letter-stage': 'decode',
@@ -20,27 +21,43 @@ const REASONS = {
   'dead-letter-offset': '12',
   'event-id': 'content-3-12',
 };
+const REASONS = headerList(NAMED);
 
 test('a dead letter has the key, value and headers of the record untouched, and says why, where from, and when it failed', () => {
-  const headers = { trace: Buffer.from('abc'), many: [Buffer.from('1'), Buffer.from('2')], 'content-type': 'text/plain' };
+  const headers: RecordHeaders = [
+    ['many', Buffer.from('1')],
+    ['toString', Buffer.from('abc')],
+    ['many', null],
+    ['content-type', 'text/plain'],
+    ['many', Buffer.from('2')],
+  ];
   const source = record({ headers });
   const letter = deadLetter(source, poison, context);
   assert.equal(letter.key, source.key);
   assert.equal(letter.value, source.value);
-  assert.deepEqual(letter.headers, { ...headers, ...REASONS });
+  assert.deepEqual(letter.headers, [...headers, ...REASONS]);
   assert.deepEqual(source.headers, headers, 'the record itself is left alone');
 });
 
-test('headers that look like ours do not hide the reason', () => {
-  const letter = deadLetter(record({ headers: { 'dead-letter-reason': 'forged', 'event-id': 'forged' } }), poison, context);
-  assert.deepEqual(letter.headers, REASONS);
+test('a producer cannot forge what a dead letter says of itself', () => {
+  const forged = Object.values(DEAD_LETTER_HEADERS).flatMap(
+    (name): RecordHeaders => [
+      [name, 'forged'],
+      [name, null],
+    ],
+  );
+  const letter = deadLetter(record({ headers: [...forged, ['own', 'kept']] }), poison, context);
+  assert.deepEqual(letter.headers, [['own', 'kept'], ...REASONS]);
 });
 
 test('an event id is stable, and a reset of the group gives a new one', () => {
   const at = { partition: 3, offset: 12 };
   assert.equal(eventId('content', at, 0), 'content-3-12');
   assert.equal(eventId('content', at, 2), 'content-3-12#2');
-  assert.equal(deadLetter(record(), poison, { ...context, replay: 2 }).headers?.[DEAD_LETTER_HEADERS.eventId], 'content-3-12#2');
+  assert.deepEqual(deadLetter(record(), poison, { ...context, replay: 2 }).headers?.at(-1), [
+    DEAD_LETTER_HEADERS.eventId,
+    'content-3-12#2',
+  ]);
 });
 
 test('a null value and a null key stay null, and are not called left out', () => {
@@ -53,7 +70,7 @@ test('a value larger than the dead-letter topic takes is left out, and its size 
   assert.deepEqual([kept.value?.length, kept.headers], [100, REASONS]);
   const omitted = deadLetter(record({ value: Buffer.alloc(101, 1) }), poison, context);
   assert.equal(omitted.value, null);
-  assert.deepEqual(omitted.headers, { ...REASONS, 'dead-letter-value-omitted-bytes': '101' });
+  assert.deepEqual(omitted.headers, [...REASONS, ['dead-letter-value-omitted-bytes', '101']]);
 });
 
 test('of a record that the source no longer has, coordinates are all there is', () => {
@@ -61,12 +78,12 @@ test('of a record that the source no longer has, coordinates are all there is', 
   assert.deepEqual(deadLetterOf({ partition: 3, offset: 12 }, unavailable, { ...context, stage: 'rewind', replay: 1 }), {
     key: null,
     value: null,
-    headers: {
-      ...REASONS,
+    headers: headerList({
+      ...NAMED,
       'dead-letter-reason': 'source_unavailable',
       'dead-letter-message': 'gone',
       'dead-letter-stage': 'rewind',
       'event-id': 'content-3-12#1',
-    },
+    }),
   });
 });

@@ -2,18 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { linksOf, traceParentOf } from '../../../src/core/trace-context.ts';
+import { headerList, type NamedHeaders } from '../../support/headers.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
-const header = (traceparent: string | Buffer | readonly string[], more = {}) => ({ traceparent, ...more });
+const header = (traceparent: NamedHeaders[string], more = {}) => headerList({ traceparent, ...more });
 
 test('a valid traceparent names its trace and span, as text or bytes, the last of several', () => {
   const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
   const text = `00-${TRACE}-${SPAN}-01`;
   assert.deepEqual(traceParentOf(header(text)), expected);
   assert.deepEqual(traceParentOf(header(Buffer.from(text))), expected);
-  assert.deepEqual(traceParentOf(header(['nothing', text])), expected);
+  assert.deepEqual(traceParentOf(header([null, 'nothing', text])), expected);
   assert.equal(traceParentOf(header([text, 'nothing'])), undefined);
+  assert.equal(traceParentOf(header([text, null])), undefined);
   assert.deepEqual(traceParentOf(header(text, { tracestate: Buffer.from('a=1') })), { ...expected, state: 'a=1' });
 });
 
@@ -36,17 +38,16 @@ test('what is no traceparent is none: version ff, zeros, upper case, other lengt
   ]) {
     assert.equal(traceParentOf(header(text)), undefined, JSON.stringify(text));
   }
-  assert.equal(traceParentOf({ Traceparent: `00-${TRACE}-${SPAN}-01` }), undefined);
-  assert.equal(traceParentOf({ traceparent: undefined }), undefined);
-  assert.equal(traceParentOf(Object.create({ traceparent: `00-${TRACE}-${SPAN}-01` }) as object as never), undefined);
+  assert.equal(traceParentOf([['Traceparent', `00-${TRACE}-${SPAN}-01`]]), undefined);
+  assert.equal(traceParentOf([]), undefined);
 });
 
 test('whatever stands in the headers, nothing throws, and what is found is well-formed', () => {
   const texts = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef-') }));
-  const value = fc.oneof(texts, fc.uint8Array().map(Buffer.from), fc.array(texts), fc.constant(undefined));
+  const value = fc.oneof(texts, fc.uint8Array().map(Buffer.from), fc.array(fc.option(texts)), fc.constant(null));
   fc.assert(
     fc.property(value, value, (traceparent, tracestate) => {
-      const found = traceParentOf({ traceparent, tracestate });
+      const found = traceParentOf(headerList({ traceparent, tracestate }));
       if (found === undefined) return;
       assert.match(found.traceId, /^[\da-f]{32}$/);
       assert.match(found.spanId, /^[\da-f]{16}$/);
@@ -57,7 +58,7 @@ test('whatever stands in the headers, nothing throws, and what is found is well-
 
 test('links: each span once, up to a bound, and how many items are left out', () => {
   const item = (n: number) => ({ headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`) });
-  const items = [item(1), { headers: {} }, item(1), item(2), item(3), item(2), { headers: header('broken') }];
+  const items = [item(1), { headers: [] }, item(1), item(2), item(3), item(2), { headers: header('broken') }];
   const { links, traced, unlinked } = linksOf(items, 2);
   assert.deepEqual(
     links.map(({ spanId }) => spanId),

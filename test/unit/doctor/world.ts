@@ -200,7 +200,7 @@ export class FakeWorld {
             timestampMs: this.records[from + n]?.timestampMs ?? 0,
             key: Buffer.from(written?.key ?? 'k'),
             value: Buffer.from(written?.value ?? 'v'),
-            headers: {},
+            headers: [],
           };
         });
         await onBatch(records, until);

@@ -8,7 +8,7 @@ export function inputOf(json: string, over: Partial<SourceRecord> = {}): EventIn
   const value = Buffer.from(json);
   const { event } = parseObject(value);
   assert.ok(event, json);
-  const record = { partition: 1, offset: 7, timestampMs: 1000, key: Buffer.from('k'), headers: {}, value, ...over };
+  const record = { partition: 1, offset: 7, timestampMs: 1000, key: Buffer.from('k'), headers: [], value, ...over };
   return new EventInput(event, record, 'events');
 }
 

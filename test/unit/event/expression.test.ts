@@ -3,13 +3,21 @@ import { test } from 'node:test';
 import { keepNumber } from '../../../src/core/exact-json.ts';
 import { compileExpression, EvaluationProblem, EventInput, expressionProblem } from '../../../src/event/expression/index.ts';
 import { compileType } from '../../../src/event/type-mapping.ts';
+import { headerList } from '../../support/headers.ts';
 import { found, inputOf } from './event-input.ts';
 
 const DIGITS = '12345678901234567890';
 const input = inputOf(
   `{"a":{"b":[3,20,1]},"one":1,"n":1.0,"zero":-0,"id":${DIGITS},"ids":[${DIGITS},12345678901234567891],"huge":1e400,` +
     '"list":[{"k":"b","v":2},{"k":"a","v":10}],"__proto__":{"x":1},"s":" \\n x\\u0085 ","empty":"","groups":[{"g":"__proto__"},{"g":"constructor"}]}',
-  { headers: { a: 'x', twice: [Buffer.from('1'), Buffer.from('2')], bytes: Buffer.from([255]) } },
+  {
+    headers: headerList({
+      a: 'x',
+      twice: [Buffer.from('1'), null, Buffer.from('2')],
+      bytes: Buffer.from([255]),
+      gone: ['1', null],
+    }),
+  },
 );
 
 const gives = (cases: Readonly<Record<string, string | undefined>>) => {
@@ -172,6 +180,7 @@ test('the record around the value is there as functions', () => {
     "header('a')": '"x"',
     "header('twice')": '"2"',
     "header('bytes')": 'null',
+    "header('gone')": 'null',
     "header('toString')": 'null',
     'key()': '"k"',
     '[topic(), partition(), offset()]': '["events",1,7]',

@@ -43,8 +43,8 @@ ${indented.replace(/^ {4}source:\n(?! {6}topic)/m, '    source:\n      topic: ev
 
 async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
   const [, key] = /^key=(.*)$/m.exec(properties) ?? [];
-  const headers = Object.fromEntries(
-    [...properties.matchAll(/^header=([^=]+)=(.*)$/gm)].map(([, name, value]) => [name, Buffer.from(value ?? '')]),
+  const headers = [...properties.matchAll(/^header=([^=]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, Buffer.from(value)] as const,
   );
   const { kind, result } = await trySample(pipelineOf(yaml), { value: Buffer.from(json), key, headers, timestampMs: 0 });
   if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;

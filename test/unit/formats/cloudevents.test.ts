@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { RecordHeaders } from '../../../src/core/record.ts';
 import { cloudEventsFormat } from '../../../src/formats/cloudevents.ts';
+import { headerList, type NamedHeaders } from '../../support/headers.ts';
 import { sourceRecord } from '../review/sample.ts';
 
-const BINARY: RecordHeaders = {
+const BINARY = {
   ce_specversion: Buffer.from('1.0'),
   ce_id: Buffer.from('e1'),
   ce_source: Buffer.from('/posts'),
   ce_type: Buffer.from('post.created'),
 };
 const ATTRIBUTES = { specversion: '1.0', id: 'e1', source: '/posts', type: 'post.created' };
-const STRUCTURED: RecordHeaders = { 'Content-Type': Buffer.from('application/cloudevents+json; charset=UTF-8') };
+const STRUCTURED = { 'Content-Type': Buffer.from('application/cloudevents+json; charset=UTF-8') };
 
-const read = (headers: RecordHeaders, value: string | Buffer) =>
-  cloudEventsFormat.read({ ...sourceRecord(null), headers, value: Buffer.from(value) });
+const read = (headers: NamedHeaders, value: string | Buffer) =>
+  cloudEventsFormat.read({ ...sourceRecord(null), headers: headerList(headers), value: Buffer.from(value) });
 
 test('binary: attributes come from the headers, the value is data', () => {
   const headers = { ...BINARY, ce_subject: 'a/b', ce_myext: 'x', 'content-type': 'application/json', other: 'y' };
@@ -68,7 +68,7 @@ test('numbers keep their digits in both modes', () => {
 });
 
 test('what is no CloudEvent says what is missing, and nothing of the value', () => {
-  const reasons: [RecordHeaders, string, RegExp][] = [
+  const reasons: [NamedHeaders, string, RegExp][] = [
     [{}, '{"content":"SECRET"}', /neither the header ce_specversion/],
     [{ ...BINARY, ce_id: '' }, '"SECRET"', /attribute "id"/],
     [{ ...BINARY, ce_type: Buffer.from([0xff]) }, '"SECRET"', /attribute "type"/],
@@ -88,6 +88,11 @@ test('what is no CloudEvent says what is missing, and nothing of the value', () 
   assert.equal(read(BINARY, '{SECRET').poison?.reason, 'not_json');
 });
 
+test('of several headers of one name the first counts; one without a value is none, but hides those behind it', () => {
+  const typed = read({ ...BINARY, 'content-type': [null, 'text/plain'], ce_x: ['1', '2'], CE_X: '3', ce_y: [null, '1'] }, '"a"');
+  assert.deepEqual(typed.event?.document, { ...ATTRIBUTES, x: '1', data: 'a' });
+});
+
 test('headers called like the payload, or like something of JavaScript, are no attributes', () => {
   const headers = { ...BINARY, ce_data: 'no', ce___proto__: 'no', ce_constructor: 'ok' };
   const document = read(headers, '1').event?.document;
@@ -95,10 +100,12 @@ test('headers called like the payload, or like something of JavaScript, are no a
 });
 
 test('whatever comes, reading does not throw', () => {
-  const header = fc.oneof(
+  const one = fc.oneof(
     fc.string(),
     fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes)),
+    fc.constant(null),
   );
+  const header = fc.oneof(one, fc.array(one));
   const name = fc.constantFrom('content-type', 'ce_specversion', 'ce_id', 'ce_source', 'ce_type', 'ce_x', '__proto__');
   fc.assert(
     fc.property(fc.dictionary(name, header), fc.uint8Array({ maxLength: 64 }), (headers, value) => {

@@ -49,7 +49,7 @@ after(async () => {
 
 for (const { name, format, value, expected } of records) {
   test(`a record of Confluent's Python client is read: ${name}`, async () => {
-    const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: Buffer.from(value, 'base64'), headers: {} };
+    const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value: Buffer.from(value, 'base64'), headers: [] };
     const reader = formats[format] as EventFormat;
     await reader.prepare?.([record], new AbortController().signal);
     const read = reader.read(record);

@@ -15,7 +15,7 @@ const proto = { schemaType: 'PROTOBUF', schema: 'syntax = "proto3"; message M { 
 const json = (schema: object, more = {}) => ({ schemaType: 'JSON', schema: JSON.stringify(schema), ...more });
 
 function record(value: Buffer) {
-  return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: {} };
+  return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: [] };
 }
 
 /** What a format makes of a value, prepared for it alone. */

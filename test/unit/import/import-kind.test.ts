@@ -6,6 +6,7 @@ import { ServiceError } from '../../../src/core/service-error.ts';
 import type { ImportService } from '../../../src/import/import-service.ts';
 import { type ImportOptions, importKind } from '../../../src/import/index.ts';
 import { assertContract } from '../../support/contracts.ts';
+import { headerList } from '../../support/headers.ts';
 import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
 const COMPLETE: RemoteStatus = { state: 'finished', rawState: 'COMPLETE' };
@@ -155,7 +156,10 @@ const check = (value: unknown) => assertContract('receipt', value);
 
 test('each record of a complete import gets a receipt with its key and headers, also when it can no longer be read', async () => {
   const kind = kindOf({ headers: ['trace'] });
-  const record = sourceRecord({ type: 't', data: {} }, { headers: { trace: 'abc', other: 'x' }, key: Buffer.from([0xff]) });
+  const record = sourceRecord(
+    { type: 't', data: {} },
+    { headers: headerList({ trace: 'abc', other: 'x' }), key: Buffer.from([0xff]) },
+  );
   const outcomes: ItemOutcome[] = [];
   for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, () => JOB, SIGNAL))
     outcomes.push(...some);
@@ -181,7 +185,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
     },
     decided_at: '2026-01-02T03:04:05.678Z',
   });
-  assert.deepEqual(records[0]?.headers, { trace: 'abc', 'event-id': 'records-3-41#2' });
+  assert.deepEqual(records[0]?.headers, headerList({ trace: 'abc', 'event-id': 'records-3-41#2' }));
   assert.deepEqual(receipts[1].source, { topic: 'records', partition: 3, offset: 42, key: null, timestamp: null });
 });
 

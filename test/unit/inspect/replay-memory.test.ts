@@ -11,7 +11,7 @@ import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
 
 function putLetter(world: World, offset: number): void {
-  const record = { partition: 0, offset, timestampMs: 0, key: null, value: Buffer.from('v'), headers: {} };
+  const record = { partition: 0, offset, timestampMs: 0, key: null, value: Buffer.from('v'), headers: [] };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
   world.kafka.cluster.produce('dead', 0, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
 }

@@ -112,6 +112,35 @@ describe('mends of kafkajs', () => {
     });
   });
 
+  it('6: a list of headers is written as it is, whatever the names', async () => {
+    const headers = [
+      ['toString', null],
+      ['a', '1'],
+      ['toString', '2'],
+      ['__proto__', '3'],
+    ];
+    const record = { key: null, value: null };
+    const [list, object] = [encodeRecord({ ...record, headers }), encodeRecord({ ...record, headers: { a: ['1', '2'] } })];
+    const bytes = (one: Encoder) => {
+      const written = Buffer.alloc((one as unknown as { size: number }).size);
+      (one as unknown as { write(to: Buffer, at: number): number }).write(written, 0);
+      return written;
+    };
+    assert.match(bytes(list).toString('latin1'), /toString.*a.*1.*toString.*2.*__proto__.*3/s);
+    assert.deepEqual(
+      bytes(object),
+      bytes(
+        encodeRecord({
+          ...record,
+          headers: [
+            ['a', '1'],
+            ['a', '2'],
+          ],
+        }),
+      ),
+    );
+  });
+
   it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
     interface Runner {
       running: boolean;

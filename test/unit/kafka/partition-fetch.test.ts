@@ -112,7 +112,7 @@ describe('a fetch of one partition, read_committed', () => {
       timestampMs: 7,
       key: null,
       value: Buffer.from('v6'),
-      headers: {},
+      headers: [],
     });
   });
 });

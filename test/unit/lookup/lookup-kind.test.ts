@@ -225,7 +225,7 @@ test('a filter skips ids that are not wanted: of events, and of values that are 
 
 test('what was found may be published with a key that an expression finds', () => {
   const kind = kindOf({}, { outputKey: "header('tenant')" });
-  const result = kind.decode(sourceRecord('d-1', { headers: { tenant: 'acme' } }), 0);
+  const result = kind.decode(sourceRecord('d-1', { headers: [['tenant', 'acme']] }), 0);
   assert.ok('item' in result);
   assert.equal(String(kind.failure(result.item, { code: 'x', message: 'y' }, JOB).key), 'acme');
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TransactionError, type TransactionFailure } from '../../../src/core/ports/kafka.ts';
 import { ChunkMemory } from '../../../src/pipeline/chunk-memory.ts';
+import { headerList } from '../../support/headers.ts';
 
 const records = (count: number) => Array.from({ length: count }, (_, offset) => ({ partition: 2, offset }));
 const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
@@ -38,7 +39,11 @@ test('chunks are bounded by rows and by bytes of key, value and headers; what wa
   const sized = (offset: number, bytes: number) => ({
     partition: 0,
     offset,
-    record: { key: Buffer.alloc(1), value: 'v'.repeat(bytes - 4), headers: { a: 'x', b: ['y', Buffer.alloc(1)] } },
+    record: {
+      key: Buffer.alloc(1),
+      value: 'v'.repeat(bytes - 4),
+      headers: headerList({ a: 'x', b: ['y', null, Buffer.alloc(1)] }),
+    },
   });
   const bytes = [10, 10, 10, 10, 99, 10, 100, 10, 10, 10, 10];
   const sizes: number[] = [];

@@ -5,6 +5,7 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -28,14 +29,13 @@ function refusing(status: number, refuses: () => boolean, settings: WorldSetting
   });
 }
 
-const header = (record: { readonly headers: object }, name: string) =>
-  String((record.headers as Record<string, unknown>)[`dead-letter-${name}`]);
+const header = (record: SourceRecord, name: string) => headerOf(record, `dead-letter-${name}`);
 
 test('its records become dead letters as they came, and other types are reviewed', async () => {
   for (const status of [400, 422]) {
     const world = refusing(status, () => true);
     const instance = world.start();
-    world.put(0, sourceValue({ type: 'bad', content: 'the first' }), { key: 'k', headers: { trace: 'abc' } });
+    world.put(0, sourceValue({ type: 'bad', content: 'the first' }), { key: 'k', headers: [['trace', 'abc']] });
     world.produce(39, { types: ['bad', 'good'] });
     await world.untilSettled(MINUTE);
     world.assertExactlyOnce();
@@ -44,7 +44,7 @@ test('its records become dead letters as they came, and other types are reviewed
     assert.ok(dead.every((record) => header(record, 'reason') === 'rejected_type' && header(record, 'stage') === 'create'));
     const first = dead.find(({ key }) => String(key) === 'k');
     assert.equal(String(first?.value), sourceValue({ type: 'bad', content: 'the first' }));
-    assert.equal(String(first?.headers.trace), 'abc');
+    assert.equal(headerOf(first ?? {}, 'trace'), 'abc');
     assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'rejected_type' }), 21);
     await world.clock.advance(2_000);
     assert.deepEqual([instance.gauge('balance_items'), instance.gauge('items_in_flight')], [0, 0]);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -185,7 +186,7 @@ test('records that retention took while their type was held back end with their 
   it.kafka.cluster.log('content', 0).deleteBefore(5);
   refuse = false;
   await it.clock.advance(MINUTE);
-  const letters = it.published('dead').map(({ headers, value }) => [String(headers['dead-letter-reason']), value]);
+  const letters = it.published('dead').map((record) => [headerOf(record, 'dead-letter-reason'), record.value]);
   assert.deepEqual(letters, Array(5).fill(['source_unavailable', null]));
   assert.deepEqual(
     it

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { lastHeader, type RecordHeaders } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -128,7 +130,7 @@ test('a record that cannot be decoded becomes a dead letter, claimed in the same
     },
   });
   world.start();
-  world.put(0, 'not json', { key: 'k', headers: { trace: 't' } });
+  world.put(0, 'not json', { key: 'k', headers: [['trace', 't']] });
   world.put(0, null);
   world.put(0, '{"content":"no type"}');
   world.event(0);
@@ -140,9 +142,9 @@ test('a record that cannot be decoded becomes a dead letter, claimed in the same
     .map(({ key, value, headers }) => [
       key && String(key),
       value && String(value),
-      String(headers['dead-letter-reason']),
-      String(headers['dead-letter-offset']),
-      headers.trace && String(headers.trace),
+      headerOf({ headers }, 'dead-letter-reason'),
+      headerOf({ headers }, 'dead-letter-offset'),
+      lastHeader(headers, 'trace')?.toString(),
     ]);
   const byOffset = letters.toSorted((a, b) => Number(a[3]) - Number(b[3]));
   assert.deepEqual(byOffset, [
@@ -152,6 +154,23 @@ test('a record that cannot be decoded becomes a dead letter, claimed in the same
   ]);
   const { metrics } = world.instances[0] ?? assert.fail();
   assert.equal(metrics.counter('dead_lettered_total', { reason: 'null_value' }), 1);
+});
+
+test('an undecodable record with a header twice, one of them null, becomes a dead letter with both, and the record behind it is decided', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  const headers: RecordHeaders = [
+    ['x', null],
+    ['constructor', Buffer.from('2')],
+    ['x', Buffer.from('1')],
+  ];
+  world.put(0, 'not json', { headers });
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  const [letter, ...more] = world.published('dead');
+  assert.deepEqual([more.length, letter?.headers.slice(0, 3)], [0, headers]);
+  assert.equal(world.published('decisions').length, 1);
 });
 
 test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
@@ -354,14 +373,14 @@ test('a dead letter that Kafka refuses for its size is found alone, and goes out
   world.start();
   world.put(0, 'small', { key: 'a' });
   // Below the limit as it came, above it with the reason in its headers; its value alone would fit.
-  world.put(0, 'x'.repeat(970_000), { key: 'k', headers: { big: 'h'.repeat(78_400) } });
+  world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
   world.event(0);
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   const letters = world
     .published('dead')
-    .map(({ key, value, headers }) => [String(headers['dead-letter-offset']), key && String(key), value && String(value)]);
+    .map(({ key, value, headers }) => [headerOf({ headers }, 'dead-letter-offset'), key && String(key), value && String(value)]);
   assert.deepEqual(letters.toSorted(), [
     ['0', 'a', 'small'],
     ['1', null, null],

@@ -38,7 +38,7 @@ function world() {
       timestampMs: 0,
       key: Buffer.from(key),
       value: value === null ? null : Buffer.from(value),
-      headers: {},
+      headers: [],
     })),
   });
   return { clock, calls, replay, batch };

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceKind } from '../../support/memory/source-kind.ts';
 
 const MINUTE = 60_000;
@@ -161,7 +162,7 @@ for (const [stage, filed] of [
     await world.untilSettled(5 * MINUTE);
     world.assertExactlyOnce();
     const letters = world.published('dead').map(({ headers }) => {
-      const said = (name: string) => String(headers[`dead-letter-${name}`]);
+      const said = (name: string) => headerOf({ headers }, `dead-letter-${name}`);
       return [said('offset'), said('reason'), said('stage')];
     });
     assert.deepEqual(

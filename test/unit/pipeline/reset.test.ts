@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOPICS, World } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 
 const MINUTE = 60_000;
 
@@ -41,7 +42,7 @@ test('a group that was reset backward is reviewed again from there with a new ev
   );
   const letters = world
     .published('dead')
-    .map(({ headers }) => String(headers['event-id']))
+    .map(({ headers }) => headerOf({ headers }, 'event-id'))
     .sort();
   assert.deepEqual(letters, ['content-0-7', 'content-0-7#1']);
   assert.match(second.logger.text(), /the group was reset by somebody/);

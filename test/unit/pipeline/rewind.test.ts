@@ -1,8 +1,10 @@
 /** DESIGN 3 'Rewind': what must be submitted again is read from the source once more. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { lastHeader } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -15,7 +17,7 @@ test('records that retention removed before a retry become dead letters with the
     service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
   });
   const instance = world.start();
-  for (let n = 0; n < 5; n++) world.put(0, sourceValue({ type: 'a', content: 'x' }), { key: `k${n}`, headers: { trace: 't' } });
+  for (let n = 0; n < 5; n++) world.put(0, sourceValue({ type: 'a', content: 'x' }), { key: `k${n}`, headers: [['trace', 't']] });
   await world.clock.advance(20_000);
   world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(3);
   await world.clock.advance(MINUTE);
@@ -31,10 +33,10 @@ test('records that retention removed before a retry become dead letters with the
     .map(({ key, value, headers }) => [
       key,
       value,
-      headers.trace,
-      String(headers['dead-letter-reason']),
-      String(headers['dead-letter-stage']),
-      String(headers['dead-letter-offset']),
+      lastHeader(headers, 'trace'),
+      headerOf({ headers }, 'dead-letter-reason'),
+      headerOf({ headers }, 'dead-letter-stage'),
+      headerOf({ headers }, 'dead-letter-offset'),
     ]);
   assert.deepEqual(
     letters.toSorted(),

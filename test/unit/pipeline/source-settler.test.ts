@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 import { type SourceKindScript, sourceKind } from '../../support/memory/source-kind.ts';
 
@@ -27,7 +28,7 @@ const said = (world: World) =>
     .map(({ offset, status }) => `${offset} ${status}`)
     .sort();
 const letters = (world: World) =>
-  world.published('dead').map(({ headers }) => `${headers['dead-letter-offset']} ${headers['dead-letter-reason']}`);
+  world.published('dead').map((record) => `${headerOf(record, 'dead-letter-offset')} ${headerOf(record, 'dead-letter-reason')}`);
 const balanced = (world: World) => {
   for (const { budget, metrics } of world.instances) {
     assert.equal(budget.usedBytes, 0);

@@ -1,6 +1,7 @@
 /** Terminal records that Kafka does not take for their size still end their source records (DESIGN 3 'Settle'), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { lastHeader } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
@@ -38,7 +39,7 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
 function letterOf(world: World): (string | undefined)[] {
   const [letter, ...more] = world.published('dead');
   assert.deepEqual(more, []);
-  return ['offset', 'reason', 'stage'].map((name) => letter?.headers[`dead-letter-${name}`]?.toString());
+  return ['offset', 'reason', 'stage'].map((name) => lastHeader(letter?.headers ?? [], `dead-letter-${name}`)?.toString());
 }
 
 const decided = (world: World) =>
@@ -104,12 +105,12 @@ test('the dead letter of a record that no longer decodes, with headers larger th
     }),
   });
   world.start();
-  world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(969_900) }), { headers: { trace: 't'.repeat(78_400) } });
+  world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(969_900) }), { headers: [['trace', 't'.repeat(78_400)]] });
   world.event(0);
   await world.clock.runUntil(() => world.service.batches.size === 1, MINUTE);
   reading = false;
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([decided(world), letterOf(world)], [[1], ['0', 'bad_metadata', 'rewind']]);
-  assert.equal(world.published('dead')[0]?.headers.trace, undefined);
+  assert.equal(lastHeader(world.published('dead')[0]?.headers ?? [], 'trace'), undefined);
 });

@@ -12,7 +12,7 @@ const traceparent = (n: number) => `00-${n.toString(16).padStart(32, '0')}-${n.t
 /** Records of type a with a context each. */
 function produceTraced(world: World, count: number): void {
   for (let n = 1; n <= count; n++) {
-    world.put(0, sourceValue({ type: 'a', content: 'event of a' }), { headers: { traceparent: traceparent(n) } });
+    world.put(0, sourceValue({ type: 'a', content: 'event of a' }), { headers: [['traceparent', traceparent(n)]] });
   }
 }
 

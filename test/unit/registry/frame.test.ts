@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RecordHeaders } from '../../../src/core/record.ts';
 import { readFrame, readMessageIndexes, writeFrame, writeMessageIndexes } from '../../../src/registry/index.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
 
 test('a frame is a zero byte and an id in four bytes, as Confluent writes it', () => {
   assert.deepEqual(writeFrame(258, bytes(9)), bytes(0, 0, 0, 1, 2, 9));
-  assert.deepEqual(readFrame(bytes(0, 0, 0, 1, 2, 9), {}), { id: 258 });
+  assert.deepEqual(readFrame(bytes(0, 0, 0, 1, 2, 9), []), { id: 258 });
 });
 
 test('a value without a frame says what was expected, and nothing of what it holds', () => {
-  const objection = (value: Buffer, headers = {}) => readFrame(value, headers).poison;
+  const objection = (value: Buffer, headers: RecordHeaders = []) => readFrame(value, headers).poison;
   assert.deepEqual(objection(Buffer.from('{"content":1}')), {
     reason: 'undecodable',
     message:
@@ -24,7 +25,7 @@ test('a value without a frame says what was expected, and nothing of what it hol
     /begins with the byte 1 \(a schema's GUID\), which is not supported/,
   );
   assert.match(
-    objection(Buffer.from('payload'), { __value_schema_id: bytes(1) })?.message ?? '',
+    objection(Buffer.from('payload'), [['__value_schema_id', bytes(1)]])?.message ?? '',
     /named by the header __value_schema_id \(a GUID\): write the schema's id in front of the value instead/,
   );
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDecisionRenderer } from '../../../src/review/decision.ts';
+import { headerList } from '../../support/headers.ts';
 import { contentItem, decisionOf, decisions, itemOf, JOB, kindWithFile, sourceRecord } from './sample.ts';
 
 test('a decision has every field of DESIGN 5', async () => {
-  const headers = { trace: Buffer.from([0, 255]) };
   const kind = kindWithFile(
     'Content,Status,Service result,Expected result,Labels,lang,connector_ref\n' +
       'hi,SUCCESS,spam,ham,"[{""name"":""a"",""applied"":false,""explanation"":""why""}]",en,' +
@@ -26,14 +26,14 @@ test('a decision has every field of DESIGN 5', async () => {
     decided_at: '2026-01-02T03:04:05.678Z',
   });
   assert.equal(record?.key, 'user-1');
-  assert.deepEqual(record?.headers, { ...headers, 'event-id': 'events-3-41#2' });
+  assert.deepEqual(record?.headers, headerList({ trace: Buffer.from([0, 255]), 'event-id': 'events-3-41#2' }));
 });
 
 test('an item without a row gets an ERROR decision with its own metadata, key and headers', () => {
   const { failure } = createDecisionRenderer({ topic: 'events', includeContent: true });
   const item = contentItem({
     key: Buffer.from([255]),
-    headers: { trace: Buffer.from('t'), 'event-id': Buffer.from('of the source') },
+    headers: headerList({ trace: Buffer.from('t'), 'event-id': [Buffer.from('of the source'), null] }),
     metadata: { n: 1, s: '' },
     expected: 'ham',
     timestampMs: -1,
@@ -55,7 +55,7 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     timestamp: null,
   });
   assert.deepEqual(record.key, Buffer.from([255]));
-  assert.deepEqual(record.headers, { trace: Buffer.from('t'), 'event-id': 'events-3-41' });
+  assert.deepEqual(record.headers, headerList({ trace: Buffer.from('t'), 'event-id': 'events-3-41' }));
 });
 
 test('a decision repeats the content only when asked to', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RecordHeaders } from '../../../src/core/record.ts';
 import { createDecoder } from '../../../src/review/decode.ts';
 import { DEFAULT_MAPPING } from '../../../src/review/mapping.ts';
 import { sourceRecord } from './sample.ts';
@@ -23,7 +24,7 @@ test('a content event becomes an item with all its parts', () => {
     offset: 41,
     timestampMs: Date.UTC(2026, 0, 1),
     key: Buffer.from('user-1'),
-    headers: {},
+    headers: [],
     type: 'post',
     content: 'hi',
     metadata: { a: 1 },
@@ -54,6 +55,20 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   assert.equal(reasonOf({ ...good, metadata: ['SECRET'] }), 'bad_metadata');
   assert.equal(reasonOf({ ...good, metadata: 'SECRET' }), 'bad_metadata');
   assert.equal(reasonOf({ ...good, expected_result: true }), 'bad_metadata');
+});
+
+test('a header that comes twice, without a value, travels like any other', () => {
+  const twice: RecordHeaders = [
+    ['traceparent', null],
+    ['other', null],
+    ['traceparent', null],
+  ];
+  const decoded = createDecoder({ ...DEFAULT_MAPPING, headers: ['traceparent'] })(
+    { ...sourceRecord({ content: 'hi', type: 'post' }), headers: twice },
+    0,
+  );
+  assert.ok('item' in decoded);
+  assert.deepEqual(decoded.item.headers, [twice[0], twice[2]]);
 });
 
 test('blank content is content: nothing is trimmed', () => {
@@ -104,14 +119,14 @@ test('paths lead into nested objects, and never to what an object inherits', () 
 
 test('only listed headers are taken, whatever their names', () => {
   const decoder = createDecoder({ ...DEFAULT_MAPPING, headers: ['trace', 'absent', '__proto__'] });
-  const headers = Object.fromEntries([
+  const headers: RecordHeaders = [
     ['trace', Buffer.from([255])],
     ['other', 'x'],
     ['__proto__', 'p'],
-  ]);
+  ];
   const decoded = decoder(sourceRecord({ content: 'x', type: 't' }, { headers }), 0);
   assert.ok('item' in decoded);
-  assert.deepEqual(Object.entries(decoded.item.headers), [
+  assert.deepEqual(decoded.item.headers, [
     ['trace', Buffer.from([255])],
     ['__proto__', 'p'],
   ]);

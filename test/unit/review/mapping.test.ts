@@ -157,7 +157,7 @@ test('a filter is asked before anything else can be wrong with an event', () => 
 
 test('expressions see headers, key and topic', () => {
   const over = { type: { field: "header('kind')" }, metadata: '{key: key(), topic: topic()}', topic: 'events' } as const;
-  const item = itemOf(EVENT, over, { headers: { kind: Buffer.from('image') } });
+  const item = itemOf(EVENT, over, { headers: [['kind', Buffer.from('image')]] });
   assert.deepEqual([item.type, item.metadata], ['image', { key: 'user-1', topic: 'events' }]);
 });
 

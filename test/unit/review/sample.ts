@@ -23,7 +23,7 @@ export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): 
     offset: 41,
     timestampMs: Date.UTC(2026, 0, 1),
     key: Buffer.from('user-1'),
-    headers: {},
+    headers: [],
     value: bytes,
     ...over,
   };
@@ -35,7 +35,7 @@ export function contentItem(over: Partial<ContentItem> = {}): ContentItem {
     offset: 41,
     timestampMs: Date.UTC(2026, 0, 1),
     key: Buffer.from('user-1'),
-    headers: {},
+    headers: [],
     type: 'post',
     content: 'hello',
     metadata: {},

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { headerList } from '../../support/headers.ts';
 import { PartitionLog } from '../../support/memory/partition-log.ts';
 import { murmur2, partitionOf } from '../../support/memory/partitioner.ts';
 
@@ -64,11 +65,11 @@ test('compaction keeps the last committed record of each key, and drops tombston
 test('what a caller does to its buffers later does not reach the log', () => {
   const log = new PartitionLog(0, () => {});
   const value = Buffer.from('before');
-  log.append([{ key: null, value, headers: { h: [value, 'text'] } }], 0);
+  log.append([{ key: null, value, headers: headerList({ h: [value, 'text', null] }) }], 0);
   value.fill('!');
   const [read] = log.committed();
   assert.equal(String(read?.value), 'before');
-  assert.deepEqual(read?.headers, { h: [Buffer.from('before'), Buffer.from('text')] });
+  assert.deepEqual(read?.headers, headerList({ h: [Buffer.from('before'), Buffer.from('text'), null] }));
 });
 
 test('murmur2 gives the numbers of the Java client', () => {

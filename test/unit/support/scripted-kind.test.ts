@@ -13,7 +13,7 @@ function record(
   offset: number,
   value: string | null = sourceValue({ type: 'text', content: `content ${offset}` }),
 ): SourceRecord {
-  return { partition: 0, offset, timestampMs: 0, key: null, value: value === null ? null : Buffer.from(value), headers: {} };
+  return { partition: 0, offset, timestampMs: 0, key: null, value: value === null ? null : Buffer.from(value), headers: [] };
 }
 
 function world(script: ServiceScript = {}) {

@@ -1,6 +1,7 @@
 /** What a terminal record says of itself. */
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
-import type { OutgoingRecord, SourceCoordinate } from '../../../../src/core/record.ts';
+import { lastHeader, type OutgoingRecord, type SourceCoordinate } from '../../../../src/core/record.ts';
+import { headerOf } from '../../headers.ts';
 
 interface Said extends SourceCoordinate {
   readonly replay?: number;
@@ -9,14 +10,14 @@ interface Said extends SourceCoordinate {
 }
 
 /** Which record, asked for the how manieth time, a terminal record settles; a dead letter says why. */
-export function settledBy({ headers = {}, value }: OutgoingRecord): {
+export function settledBy({ headers = [], value }: OutgoingRecord): {
   partition: number;
   offset: number;
   generation: number;
   reason?: string;
 } {
-  const header = (name: string) => String(headers[name]);
-  if (headers[DEAD_LETTER_HEADERS.partition] !== undefined) {
+  const header = (name: string) => headerOf({ headers }, name);
+  if (lastHeader(headers, DEAD_LETTER_HEADERS.partition) !== undefined) {
     const generation = Number(/#(\d+)$/.exec(header(DEAD_LETTER_HEADERS.eventId))?.[1] ?? 0);
     const partition = Number(header(DEAD_LETTER_HEADERS.partition));
     const reason = header(DEAD_LETTER_HEADERS.reason);

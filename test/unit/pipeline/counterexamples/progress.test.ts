@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { World } from '../../../support/engine/world.ts';
+import { headerOf } from '../../../support/headers.ts';
 import { claims, fetchedThrough, jobsLeft, MINUTE, NO_AGE, SECOND, strike, submissions, untilUnknown } from './story.ts';
 
-const letters = (world: World) => world.published('dead').map(({ headers }) => String(headers['event-id']));
+const letters = (world: World) => world.published('dead').map((record) => headerOf(record, 'event-id'));
 
 test('cursors-dead-letter: an undecodable record between two types ends once, though the reply to its letter was lost', async () => {
   const world = new World({

@@ -7,6 +7,7 @@ import { NO_SPAN } from '../../../../src/core/ports/tracing.ts';
 import { traceParentOf } from '../../../../src/core/trace-context.ts';
 import { OtelTracer } from '../../../../src/telemetry/tracing/otel-tracer.ts';
 import { assertSilent, CANARY } from '../../../support/canary.ts';
+import { headerList } from '../../../support/headers.ts';
 
 function traced() {
   const exporter = new InMemorySpanExporter();
@@ -14,10 +15,12 @@ function traced() {
   return { exporter, tracer: new OtelTracer(provider.getTracer('test')) };
 }
 
-const PARENT = traceParentOf({
-  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-  tracestate: 'vendor=1,bad entry,other=2',
-});
+const PARENT = traceParentOf(
+  headerList({
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tracestate: 'vendor=1,bad entry,other=2',
+  }),
+);
 assert.ok(PARENT !== undefined);
 
 test('a batch is the root of a trace of its own with links; its steps are its children, its ids those of log lines', () => {
