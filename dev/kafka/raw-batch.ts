@@ -45,8 +45,7 @@ const crc32C = internal<(bytes: Buffer) => number>('protocol/recordBatch/crc32C/
 export async function rawBatch({ records, codec = 'none', tamper, timestampMs }: RawBatchFields): Promise<Buffer> {
   const encoded = encodeRecords(
     records.map(
-      ({ key = null, value = null, headers = [] }, offsetDelta) =>
-        new MeasuredRecord({ offsetDelta, key, value, headers: grouped(headers) }),
+      ({ key = null, value = null, headers = [] }, offsetDelta) => new MeasuredRecord({ offsetDelta, key, value, headers }),
     ),
   );
   const compressed = await COMPRESS[codec](encoded);
@@ -67,10 +66,4 @@ export async function rawBatch({ records, codec = 'none', tamper, timestampMs }:
     tamper?.(compressed) ?? compressed,
     crc32C,
   );
-}
-
-/** `fromEntries` defines own members, so that no name means anything: not even `__proto__`. */
-function grouped(headers: NonNullable<RawRecord['headers']>): Record<string, Content[]> {
-  const names = Map.groupBy(headers, ([name]) => name);
-  return Object.fromEntries([...names].map(([name, pairs]) => [name, pairs.map(([, value]) => value)]));
 }
