@@ -143,7 +143,7 @@ function readJob(fields: Fields, id: string): JobRecord {
   const sources = fields.list('sources').map((source) => {
     const one = new Fields(fields.key, source);
     const offsets = one.text('offsets');
-    fields.offsets(offsets);
+    fields.offsets(offsets, MAX_NAMED);
     return { partition: one.count('partition'), replay: one.count('replay'), offsets };
   });
   return {
@@ -169,7 +169,7 @@ function readLeft(fields: Fields): CoordinateSet {
     fields.list('left').map((pair) => {
       const [partition, offsets] = Array.isArray(pair) ? pair : [];
       if (!Number.isSafeInteger(partition) || typeof offsets !== 'string') throw fields.broken('left');
-      return [partition as number, fields.offsets(offsets)] as const;
+      return [partition as number, fields.offsets(offsets, MAX_NAMED)] as const;
     }),
   );
 }
@@ -231,9 +231,11 @@ class Fields {
     if (!Array.isArray(value)) throw this.broken(name);
     return value;
   }
-  offsets(encoded: string): OffsetSet {
+  offsets(encoded: string, most = Number.POSITIVE_INFINITY): OffsetSet {
     try {
-      return OffsetSet.decode(encoded);
+      const offsets = OffsetSet.decode(encoded);
+      if (offsets.size > most) throw new RangeError(`${offsets.size} offsets are more than the ${most} that a job may name`);
+      return offsets;
     } catch (error) {
       throw new JournalFormatError(
         `the journal's record ${quote(this.key)} holds a broken offset set: ${(error as Error).message}`,
@@ -247,5 +249,8 @@ class Fields {
     return new JournalFormatError(`the journal's record ${quote(this.key)} has no valid field ${quote(name)}`);
   }
 }
+
+/** A job names records one by one, and whoever reads it goes through them: a broken record must not name all offsets there are. */
+const MAX_NAMED = 2 ** 24;
 
 const quote = (text: string): string => JSON.stringify(text.slice(0, 200));

@@ -1,18 +1,29 @@
 /**
- * A set of offsets of one partition, as a bitmap over a moving window. Spans are bounded by the pipeline's `maxSpan`, so a
- * set of a few thousand offsets costs a few kilobytes, in memory and in the journal.
+ * A set of offsets of one partition, in blocks of 256: a bitmap for each block that holds some of its offsets, and one entry for any
+ * number of full blocks in a row. So a set costs what its members cost, and the gaps between them and inside them cost nothing,
+ * however long: records of a compacted log may be 2^40 offsets apart.
  *
  * Encoded (base64 of bytes) as a bitmap or as runs (delta varints of where membership changes), whichever is smaller.
  */
+import { putVarint, takeVarint } from './varint.ts';
+
 const BITMAP = 0;
 const RUNS = 1;
 
+const BLOCK = 256;
+const BLOCK_BYTES = BLOCK / 8;
+
+/** A stretch of offsets: the first, and one past the last. */
+export type OffsetRange = readonly [from: number, to: number];
+
 export class OffsetSet {
-  /** Offset of bit 0; a multiple of 8. */
-  #base = 0;
-  #bits: Uint8Array<ArrayBufferLike> = new Uint8Array(0);
-  /** One past the highest byte in use. */
-  #used = 0;
+  /** For each entry, ascending: the number of its first block, and how many blocks it stands for. Several are all full. */
+  #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
+  /** For each entry the bits of its first block. */
+  #bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #entries = 0;
+  /** Where the last search ended. */
+  #near = 0;
   #size = 0;
 
   static of(offsets: Iterable<number>): OffsetSet {
@@ -26,159 +37,155 @@ export class OffsetSet {
   }
 
   has(offset: number): boolean {
-    const index = offset - this.#base;
-    if (index < 0) return false;
-    const byte = Math.floor(index / 8);
-    return byte < this.#used && (((this.#bits[byte] as number) >> (index & 7)) & 1) === 1;
+    const at = this.#find(blockOf(offset));
+    return at < this.#entries && this.#first(at) <= blockOf(offset) && this.#holds(at, offset);
   }
 
-  /** @returns whether it was new. @throws RangeError when the set would be wider than it may be encoded */
+  /** @returns whether it was new. @throws RangeError when it is no offset */
   add(offset: number): boolean {
-    const byte = this.#reach(offset);
-    const mask = 1 << (offset & 7);
-    const before = this.#bits[byte] as number;
-    if (before & mask) return false;
-    this.#bits[byte] = before | mask;
-    this.#size++;
+    assertOffset(offset);
+    if (this.has(offset)) return false;
+    const at = this.#alone(blockOf(offset));
+    this.#put(at, byteOf(offset), this.#byte(at, offset) | (1 << (offset & 7)));
     return true;
   }
 
-  /**
-   * Adds every offset from `from` up to, not including, `to`.
-   * @throws RangeError when the set would be wider than it may be encoded; then it stays as it was
-   */
+  /** Adds every offset from `from` up to, not including, `to`. @throws RangeError when they are no offsets */
   addRange(from: number, to: number): void {
     if (to <= from) return;
-    if (to - from > MAX_WINDOW)
-      throw new RangeError(`offset set: ${to - from} offsets from ${from} on are wider than any window`);
-    this.#reach(from);
-    this.#reach(to - 1);
-    for (let offset = from; offset < to; ) {
-      const byte = Math.floor((offset - this.#base) / 8);
-      if ((offset & 7) === 0 && to - offset >= 8) {
-        this.#size += 8 - popcount(this.#bits[byte] as number);
-        this.#bits[byte] = 0xff;
-        offset += 8;
-      } else {
-        this.add(offset);
-        offset++;
-      }
+    assertOffset(from);
+    assertOffset(to);
+    let low = Math.ceil(from / BLOCK);
+    let high = blockOf(to);
+    for (let offset = from; offset < Math.min(to, low * BLOCK); offset++) this.add(offset);
+    if (low <= high) for (let offset = high * BLOCK; offset < to; offset++) this.add(offset);
+    if (low >= high) return;
+    // Whole blocks: one entry in place of all that lie between, and of the full ones that reach over either end.
+    const at = this.#find(low);
+    let end = at;
+    for (; end < this.#entries && this.#first(end) < high; end++) {
+      this.#size -= this.#sizeOf(end);
+      low = Math.min(low, this.#first(end));
+      high = Math.max(high, this.#end(end));
     }
+    this.#remove(at, end);
+    this.#insert(at, low, high - low, 0xff);
+    this.#size += (high - low) * BLOCK;
+    this.#join(at);
   }
 
   /** @returns whether it was there. */
   delete(offset: number): boolean {
     if (!this.has(offset)) return false;
-    const byte = Math.floor((offset - this.#base) / 8);
-    this.#bits[byte] = (this.#bits[byte] as number) & ~(1 << (offset & 7));
-    this.#size--;
-    // Nothing is left in the window: the next offset begins another.
-    if (this.#size === 0) this.#used = 0;
+    const at = this.#alone(blockOf(offset));
+    this.#put(at, byteOf(offset), this.#byte(at, offset) & ~(1 << (offset & 7)));
+    if (this.#byte(at, offset) === 0 && this.#sizeOf(at) === 0) this.#remove(at, at + 1);
     return true;
+  }
+
+  /** Forgets every offset below `offset`. */
+  dropBelow(offset: number): void {
+    const block = blockOf(offset);
+    const at = this.#find(block);
+    for (let i = 0; i < at; i++) this.#size -= this.#sizeOf(i);
+    this.#remove(0, at);
+    const below = this.#entries === 0 ? 0 : block - this.#first(0);
+    if (below > 0) {
+      this.#size -= below * BLOCK;
+      this.#blocks[0] = block;
+      this.#blocks[1] = (this.#blocks[1] as number) - below;
+    }
+    for (let low = block * BLOCK; low < offset; low++) this.delete(low);
   }
 
   /** The first offset ≥ `from` that is not in the set. */
   firstMissing(from: number): number {
     let offset = from;
-    while (this.has(offset)) {
-      const byte = Math.floor((offset - this.#base) / 8);
-      if ((offset & 7) === 0 && this.#bits[byte] === 0xff) offset += 8;
-      else offset++;
+    for (let at = this.#find(blockOf(from)); at < this.#entries && this.#first(at) <= blockOf(offset); at++) {
+      const end = this.#end(at) * BLOCK;
+      if (this.#isFull(at)) offset = end;
+      else while (offset < end && this.#holds(at, offset)) offset++;
+      if (offset < end) break;
     }
     return offset;
   }
 
-  /** Forgets every offset below `offset`. */
-  dropBelow(offset: number): void {
-    const bytes = Math.min(Math.floor((offset - this.#base) / 8), this.#used);
-    if (bytes > 0) {
-      for (let i = 0; i < bytes; i++) this.#size -= popcount(this.#bits[i] as number);
-      // Moves the window by copying what stays; the buffer is kept, so a steady stream allocates nothing.
-      this.#bits.copyWithin(0, bytes, this.#used);
-      this.#bits.fill(0, this.#used - bytes, this.#used);
-      this.#used -= bytes;
-      this.#base += bytes * 8;
+  /** The first member ≥ `from`. */
+  firstFrom(from: number): number | undefined {
+    for (let at = this.#find(blockOf(from)); at < this.#entries; at++) {
+      const end = this.#end(at) * BLOCK;
+      for (let offset = Math.max(from, this.#first(at) * BLOCK); offset < end; ) {
+        if (this.#holds(at, offset)) return offset;
+        offset += this.#byte(at, offset) === 0 ? 8 - (offset & 7) : 1;
+      }
     }
-    if (this.#used === 0) this.#base = offset - (offset & 7);
-    for (let low = this.#base; low < offset; low++) this.delete(low);
+    return undefined;
   }
 
   min(): number | undefined {
-    for (const offset of this) return offset;
-    return undefined;
+    return this.firstFrom(0);
   }
 
   max(): number | undefined {
-    for (let byte = this.#used - 1; byte >= 0; byte--) {
-      const bits = this.#bits[byte] as number;
-      if (bits !== 0) return this.#base + byte * 8 + (31 - Math.clz32(bits));
+    const last = this.#entries - 1;
+    if (last < 0) return undefined;
+    let offset = this.#end(last) * BLOCK - 1;
+    while (!this.#holds(last, offset)) offset--;
+    return offset;
+  }
+
+  /** The stretches of members, ascending. */
+  *ranges(): IterableIterator<OffsetRange> {
+    for (let from = this.min(); from !== undefined; ) {
+      const to = this.firstMissing(from);
+      yield [from, to];
+      from = this.firstFrom(to);
     }
-    return undefined;
+  }
+
+  /** The stretches of [from, to) that are not in the set, ascending. */
+  *gaps(from: number, to: number): IterableIterator<OffsetRange> {
+    for (let missing = this.firstMissing(from); missing < to; ) {
+      const end = Math.min(this.firstFrom(missing) ?? to, to);
+      yield [missing, end];
+      missing = this.firstMissing(end);
+    }
   }
 
   *[Symbol.iterator](): IterableIterator<number> {
-    for (let byte = 0; byte < this.#used; byte++) {
-      const bits = this.#bits[byte] as number;
-      if (bits === 0) continue;
-      for (let bit = 0; bit < 8; bit++) if ((bits >> bit) & 1) yield this.#base + byte * 8 + bit;
-    }
+    for (const [from, to] of this.ranges()) for (let offset = from; offset < to; offset++) yield offset;
   }
 
   clone(): OffsetSet {
     const copy = new OffsetSet();
-    copy.#base = this.#base;
-    copy.#bits = this.#bits.slice(0, this.#used);
-    copy.#used = this.#used;
+    copy.#blocks = this.#blocks.slice(0, this.#entries * 2);
+    copy.#bits = this.#bits.slice(0, this.#entries * BLOCK_BYTES);
+    copy.#entries = this.#entries;
     copy.#size = this.#size;
     return copy;
   }
 
-  /** Makes room for `offset`; returns the index of its byte. @throws RangeError, before anything changed */
-  #reach(offset: number): number {
-    if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`);
-    if (this.#used === 0) this.#base = offset - (offset & 7);
-    const window = Math.max(offset + 1, this.#base + this.#used * 8) - Math.min(offset - (offset & 7), this.#base);
-    if (window > MAX_WINDOW) {
-      throw new RangeError(
-        `offset set: with offset ${offset} it would be wider than any window: ${window} offsets from ${Math.min(offset, this.#base)} on, ${MAX_WINDOW} at the most`,
-      );
-    }
-    if (offset < this.#base) {
-      const shift = (this.#base - (offset - (offset & 7))) / 8;
-      const grown = new Uint8Array(Math.max(this.#bits.length, this.#used + shift));
-      grown.set(this.#bits.subarray(0, this.#used), shift);
-      this.#bits = grown;
-      this.#used += shift;
-      this.#base -= shift * 8;
-    }
-    const byte = Math.floor((offset - this.#base) / 8);
-    if (byte >= this.#bits.length) {
-      const grown = new Uint8Array(Math.max(16, this.#bits.length * 2, byte + 1));
-      grown.set(this.#bits.subarray(0, this.#used));
-      this.#bits = grown;
-    }
-    if (byte >= this.#used) this.#used = byte + 1;
-    return byte;
-  }
-
   encode(): string {
-    const low = this.min();
-    if (low === undefined) return '';
-    const bitmap = this.#encodeBitmap();
-    const runs = this.#encodeRuns(bitmap.length);
-    return Buffer.from(runs !== undefined && runs.length < bitmap.length ? runs : bitmap).toString('base64');
+    const min = this.min();
+    if (min === undefined) return '';
+    const low = Math.floor(min / 8);
+    const head: number[] = [BITMAP];
+    putVarint(head, low * 8);
+    const bytes = Math.floor((this.max() as number) / 8) - low + 1;
+    const runs = this.#encodeRuns(head.length + bytes);
+    const encoded = runs === undefined ? Buffer.concat([Buffer.from(head), this.#bitmap(low, bytes)]) : Buffer.from(runs);
+    return encoded.toString('base64');
   }
 
-  #encodeBitmap(): Uint8Array {
-    let first = 0;
-    while (this.#bits[first] === 0) first++;
-    let last = this.#used - 1;
-    while (this.#bits[last] === 0) last--;
-    const head: number[] = [BITMAP];
-    putVarint(head, this.#base + first * 8);
-    const out = new Uint8Array(head.length + last - first + 1);
-    out.set(head);
-    out.set(this.#bits.subarray(first, last + 1), head.length);
+  /** The bits of `bytes` times 8 offsets from `low` times 8 on. */
+  #bitmap(low: number, bytes: number): Uint8Array {
+    const out = new Uint8Array(bytes);
+    for (let at = 0; at < this.#entries; at++) {
+      for (let block = this.#first(at); block < this.#end(at); block++) {
+        for (let byte = 0; byte < BLOCK_BYTES; byte++)
+          out[block * BLOCK_BYTES + byte - low] = this.#bits[at * BLOCK_BYTES + byte] as number;
+      }
+    }
     return out;
   }
 
@@ -186,27 +193,13 @@ export class OffsetSet {
   #encodeRuns(limit: number): number[] | undefined {
     const out: number[] = [RUNS];
     let end = 0;
-    let start = this.min();
-    const max = this.max() as number;
-    while (start !== undefined && start <= max) {
+    for (const [from, to] of this.ranges()) {
+      putVarint(out, from - end);
+      putVarint(out, to - from);
       if (out.length >= limit) return undefined;
-      putVarint(out, start - end);
-      end = this.firstMissing(start);
-      putVarint(out, end - start);
-      start = this.#nextMember(end);
+      end = to;
     }
     return out;
-  }
-
-  #nextMember(from: number): number | undefined {
-    const limit = this.#base + this.#used * 8;
-    for (let offset = from; offset < limit; ) {
-      const byte = Math.floor((offset - this.#base) / 8);
-      if ((offset & 7) === 0 && this.#bits[byte] === 0) offset += 8;
-      else if (this.has(offset)) return offset;
-      else offset++;
-    }
-    return undefined;
   }
 
   /** @throws RangeError when the text is not an encoded set. */
@@ -218,57 +211,146 @@ export class OffsetSet {
     if (bytes[0] === BITMAP) {
       const base = takeVarint(bytes, cursor);
       if (base % 8 !== 0) throw new RangeError('offset set: a bitmap must start at a multiple of 8');
-      if ((bytes.length - cursor.at) * 8 > MAX_WINDOW) throw new RangeError('offset set: wider than any window');
-      set.#base = base;
-      set.#bits = Uint8Array.from(bytes.subarray(cursor.at));
-      set.#used = set.#bits.length;
-      for (const byte of set.#bits) set.#size += popcount(byte);
+      assertOffset(base + (bytes.length - cursor.at) * 8);
+      for (let offset = base; cursor.at < bytes.length; offset += 8) {
+        const byte = bytes[cursor.at++] as number;
+        if (byte !== 0) set.#put(set.#alone(blockOf(offset)), byteOf(offset), byte);
+      }
       return set;
     }
     if (bytes[0] !== RUNS) throw new RangeError(`offset set: unknown encoding ${bytes[0]}`);
     let end = 0;
-    let first: number | undefined;
     while (cursor.at < bytes.length) {
-      const start = end + takeVarint(bytes, cursor);
-      end = start + takeVarint(bytes, cursor);
-      first ??= start;
-      if (end - first > MAX_WINDOW) throw new RangeError('offset set: wider than any window');
-      set.addRange(start, end);
+      const from = end + takeVarint(bytes, cursor);
+      end = from + takeVarint(bytes, cursor);
+      assertOffset(end);
+      set.addRange(from, end);
     }
     return set;
   }
+
+  /** Index of the first entry that ends behind a block. */
+  #find(block: number): number {
+    // Offsets mostly come in ascending order.
+    if (this.#isFirstBehind(this.#near, block)) return this.#near;
+    if (this.#isFirstBehind(this.#near + 1, block)) return ++this.#near;
+    let [low, high] = [0, this.#entries];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#end(middle) > block) high = middle;
+      else low = middle + 1;
+    }
+    this.#near = low;
+    return low;
+  }
+
+  #isFirstBehind(at: number, block: number): boolean {
+    if (at > this.#entries) return false;
+    return (at === this.#entries || this.#end(at) > block) && (at === 0 || this.#end(at - 1) <= block);
+  }
+
+  /** Index of the entry for this one block, which is made where there is none. */
+  #alone(block: number): number {
+    const at = this.#find(block);
+    if (at === this.#entries || this.#first(at) > block) {
+      this.#insert(at, block, 1, 0);
+      return at;
+    }
+    const before = block - this.#first(at);
+    const behind = this.#end(at) - block - 1;
+    this.#blocks[at * 2] = block;
+    this.#blocks[at * 2 + 1] = 1;
+    if (behind > 0) this.#insert(at + 1, block + 1, behind, 0xff);
+    if (before === 0) return at;
+    this.#insert(at, block - before, before, 0xff);
+    return at + 1;
+  }
+
+  /** Replaces 8 offsets of an entry for one block. */
+  #put(at: number, byte: number, bits: number): void {
+    const index = at * BLOCK_BYTES + byte;
+    this.#size += popcount(bits) - popcount(this.#bits[index] as number);
+    this.#bits[index] = bits;
+    if (bits === 0xff && this.#isFull(at)) this.#join(at);
+  }
+
+  /** A full entry becomes one with full neighbours that it touches. */
+  #join(at: number): void {
+    const next = at + 1;
+    if (next < this.#entries && this.#end(at) === this.#first(next) && this.#isFull(next)) {
+      this.#blocks[at * 2 + 1] = this.#end(next) - this.#first(at);
+      this.#remove(next, next + 1);
+    }
+    if (at > 0 && this.#end(at - 1) === this.#first(at) && this.#isFull(at - 1)) this.#join(at - 1);
+  }
+
+  #insert(at: number, first: number, blocks: number, fill: number): void {
+    if (this.#bits.length === this.#entries * BLOCK_BYTES) {
+      const capacity = Math.max(2, this.#entries * 2);
+      const [grownBlocks, grownBits] = [new Float64Array(capacity * 2), new Uint8Array(capacity * BLOCK_BYTES)];
+      grownBlocks.set(this.#blocks);
+      grownBits.set(this.#bits);
+      this.#blocks = grownBlocks;
+      this.#bits = grownBits;
+    }
+    this.#move(at, at + 1);
+    this.#blocks[at * 2] = first;
+    this.#blocks[at * 2 + 1] = blocks;
+    this.#bits.fill(fill, at * BLOCK_BYTES, (at + 1) * BLOCK_BYTES);
+  }
+
+  #remove(from: number, to: number): void {
+    if (to > from) this.#move(to, from);
+  }
+
+  /** Moves the entries from `from` on, so that they begin at `to`. */
+  #move(from: number, to: number): void {
+    this.#blocks.copyWithin(to * 2, from * 2, this.#entries * 2);
+    this.#bits.copyWithin(to * BLOCK_BYTES, from * BLOCK_BYTES, this.#entries * BLOCK_BYTES);
+    this.#entries += to - from;
+  }
+
+  #first(at: number): number {
+    return this.#blocks[at * 2] as number;
+  }
+
+  /** One past the last block of an entry. */
+  #end(at: number): number {
+    return (this.#blocks[at * 2] as number) + (this.#blocks[at * 2 + 1] as number);
+  }
+
+  #byte(at: number, offset: number): number {
+    return this.#bits[at * BLOCK_BYTES + byteOf(offset)] as number;
+  }
+
+  #holds(at: number, offset: number): boolean {
+    return ((this.#byte(at, offset) >> (offset & 7)) & 1) === 1;
+  }
+
+  #sizeOf(at: number): number {
+    const blocks = this.#blocks[at * 2 + 1] as number;
+    if (blocks > 1) return blocks * BLOCK;
+    let size = 0;
+    for (let i = at * BLOCK_BYTES; i < (at + 1) * BLOCK_BYTES; i++) size += popcount(this.#bits[i] as number);
+    return size;
+  }
+
+  #isFull(at: number): boolean {
+    return this.#sizeOf(at) >= BLOCK;
+  }
 }
 
-/**
- * From the first to the last offset, 32 MiB of bits. Refuses absurd sets of a broken record before they take memory, and any set
- * that nobody could read again before it is written.
- */
-const MAX_WINDOW = 2 ** 28;
+const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
+/** Of the byte that holds an offset, in its block. */
+const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
+
+/** @throws RangeError */
+function assertOffset(offset: number): void {
+  if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`);
+}
 
 function popcount(byte: number): number {
   let bits = byte - ((byte >> 1) & 0x55);
   bits = (bits & 0x33) + ((bits >> 2) & 0x33);
   return (bits + (bits >> 4)) & 0x0f;
-}
-
-function putVarint(out: number[], value: number): void {
-  let rest = value;
-  while (rest >= 0x80) {
-    out.push((rest % 0x80) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  out.push(rest);
-}
-
-function takeVarint(bytes: Uint8Array, cursor: { at: number }): number {
-  let value = 0;
-  let scale = 1;
-  for (;;) {
-    const byte = bytes[cursor.at++];
-    if (byte === undefined) throw new RangeError('offset set: cut short');
-    value += (byte & 0x7f) * scale;
-    if (!Number.isSafeInteger(value)) throw new RangeError('offset set: a number is too large');
-    if (byte < 0x80) return value;
-    scale *= 0x80;
-  }
 }

@@ -88,10 +88,8 @@ export class PartitionState {
 
   /** How many offsets in [from, to) are not claimed. */
   unclaimedIn(from: number, to: number): number {
-    const low = Math.max(from, this.#watermark);
-    if (to <= low) return 0;
-    let unclaimed = to - low;
-    for (const offset of this.#claimed) if (offset >= low && offset < to) unclaimed--;
+    let unclaimed = 0;
+    for (const [low, high] of this.#claimed.gaps(Math.max(from, this.#watermark), to)) unclaimed += high - low;
     return unclaimed;
   }
 
@@ -188,13 +186,7 @@ export function resetProgress(
   const claimed = new OffsetSet();
   for (const one of live) if (one >= offset) claimed.add(one);
   let skipped = 0;
-  for (let from = previous.watermark; from < offset; ) {
-    const missing = previous.claimed.firstMissing(from);
-    if (missing >= offset) break;
-    const next = nextMember(previous.claimed, missing, offset);
-    skipped += next - missing;
-    from = next;
-  }
+  for (const [from, to] of previous.claimed.gaps(previous.watermark, offset)) skipped += to - from;
   const start = previous.start === undefined ? {} : { start: Math.min(previous.start, offset) };
   return {
     progress: {
@@ -207,13 +199,4 @@ export function resetProgress(
     },
     skipped,
   };
-}
-
-/** First member of `set` at or above `from`, or `limit`. */
-function nextMember(set: OffsetSet, from: number, limit: number): number {
-  const max = set.max();
-  if (max === undefined || max < from) return limit;
-  let offset = from;
-  while (offset < limit && !set.has(offset)) offset++;
-  return offset;
 }

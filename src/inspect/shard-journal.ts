@@ -152,6 +152,6 @@ export class ProgressHistory {
     const passed = this.#passedOver.get(partition) ?? new OffsetSet();
     this.#passedOver.set(partition, passed);
     // Offsets up to the new W that were claimed before were settled, or are still in live jobs.
-    for (let offset = before.watermark; offset < watermark; offset++) if (!before.claimed.has(offset)) passed.add(offset);
+    for (const [from, to] of before.claimed.gaps(before.watermark, watermark)) passed.addRange(from, to);
   }
 }

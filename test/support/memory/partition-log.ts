@@ -72,6 +72,12 @@ export class PartitionLog {
     return first;
   }
 
+  /** Offsets that hold nothing: compaction has removed what was there. */
+  leap(offsets: number): void {
+    this.#end += offsets;
+    this.#changed();
+  }
+
   /** Ends a transaction here: its marker takes an offset. Nothing when the transaction never wrote here. */
   finish(transaction: number, outcome: 'commit' | 'abort', nowMs: number): void {
     if (!this.#open.delete(transaction)) return;

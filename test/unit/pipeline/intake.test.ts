@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { OffsetSet } from '../../../src/core/offset-set.ts';
 import { lastHeader, type RecordHeaders } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
-import { World } from '../../support/engine/world.ts';
+import { TOPICS, World } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
@@ -86,6 +86,50 @@ test('records that another owner has settled or put into a job are not taken aga
     ],
   );
   world.assertConserved();
+});
+
+test('a gap of 2^28 offsets and more behind a record that waits holds up nothing, and costs the journal nothing', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
+  const log = world.kafka.cluster.log(TOPICS.source, 0);
+  const offsets = [100, 2 ** 28 + 1, 2 ** 40].map((gap) => {
+    log.leap(gap);
+    return world.event(0);
+  });
+  const instance = world.start();
+  await world.untilSettled(2 * MINUTE);
+  assert.deepEqual(
+    world
+      .decisions()
+      .map(({ offset }) => offset)
+      .sort((a, b) => a - b),
+    offsets,
+  );
+  assert.equal(world.service.batches.size, 1, 'they share a batch');
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable()) assert.ok((value?.length ?? 0) < 1_000);
+});
+
+test('a gap of 2^28 offsets between a record whose type waits and the next ones pauses the partition until the type is taken', async () => {
+  let refuse = true;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxAgeMs: 1_000 } },
+    service: { fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined) },
+  });
+  world.event(0);
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  world.kafka.cluster.log(TOPICS.source, 0).leap(2 ** 28);
+  for (let n = 0; n < 10; n++) world.event(0, 'b');
+  await world.clock.advance(MINUTE);
+  assert.equal(first.gauge('shards_paused', { reason: 'span' }), 1);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(MINUTE);
+  refuse = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
 });
 
 test('offsets without records (aborted transactions, compaction) do not hold the watermark', async () => {
