@@ -39,7 +39,7 @@ export const service: Group = {
       // a third of the time of a lone shard, and a scrape may miss them. Of one instance, as are the waits: one that is cut off makes few
       // requests, which are lost among those of the others. Downloads wait under their own name while they are tried again.
       expr: expr`
-        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service_unavailable|download"}[10m])) > 0
+        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service_unavailable|bad_answer|download"}[10m])) > 0
         and on (${INSTANCES}) max by (${INSTANCES}) (${failed('5m', `${INSTANCES}, instance`)}) > 0.5`,
       for: '10m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the service or its storage',

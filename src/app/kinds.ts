@@ -76,6 +76,7 @@ export function kindOf(
               { status: status.slice(0, 80) },
               'a decision has a status that this version does not know: treated as pending',
             ),
+          onBadAnswer: (message) => logger.warn({ error: message }, 'the answer about a decision makes no sense; trying again'),
         },
         service,
       );

@@ -102,7 +102,8 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
   };
   const { signal } = new AbortController();
   const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
-  const slices = 'results' in kind ? kind.results(status, () => job, signal) : kind.outcomes([item], status, () => job, signal);
+  const slices =
+    'results' in kind ? kind.results(status, () => job, signal) : kind.outcomes([item], status, () => job, signal, false);
   for await (const [first] of slices) {
     if (first !== undefined && 'record' in first) return first.record;
     throw new Error(

@@ -141,9 +141,9 @@ export interface LookedUpDecisionLabel {
 export interface LookedUpDecisionError {
   /**
    * review_failed: the service reports an error for this decision. decision_unknown: it does not know the id.
-   * decision_refused: it refuses to look the id up. review_timeout: the decision was not made in time. encoding_failed:
-   * the outcome could not be written in the format of the output. More may come: treat a code that you do not know as any
-   * other error.
+   * decision_refused: it refuses to look the id up. decision_unreadable: its answer made no sense until the time was over.
+   * review_timeout: the decision was not made in time. encoding_failed: the outcome could not be written in the format of
+   * the output. More may come: treat a code that you do not know as any other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */
@@ -184,11 +184,14 @@ export interface LookedUpDecisionMembers {
   readonly status: 'SUCCESS' | 'ERROR';
   /** The id that was looked up. */
   readonly decision_id: string;
-  /** Status of the decision as the service spelled it; null when it does not know the decision. */
+  /**
+   * Status of the decision as the service spelled it; null when it does not know the decision, or gives no answer that
+   * makes sense.
+   */
   readonly decision_status: string | null;
   /** Result of the policy; its values are the policy's own. null when there is none. */
   readonly result: string | null;
-  /** Empty when the service gave none. */
+  /** Empty when the service gave none, or null; numbers keep their digits. */
   readonly labels: readonly LookedUpDecisionLabel[];
   /** As the service has it; numbers keep their digits. {} when it does not know the decision. */
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ export type ServiceCall = 'create' | 'upload' | 'status' | 'results';
 /** What the engine does about a call that failed for good, the client's own retries included. */
 export type Reaction =
   /** The same call again after a wait, for as long as it takes; the wait says why. */
-  | { readonly do: 'wait'; readonly because: 'service_unavailable' | 'unauthorized' }
+  | { readonly do: 'wait'; readonly because: 'service_unavailable' | 'unauthorized' | 'bad_answer' }
   /** The policy for rejected types decides: hold the type back, or make dead letters. */
   | { readonly do: 'reject_type' }
   /** This attempt at the batch has failed. */

@@ -49,13 +49,15 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'answer that is not what the interface promises',
-    connector: 'Asks again, for as long as it takes: a proxy or a deployment between may be at fault.',
-    user: 'Log line at warn, `shards_paused{reason="service_unavailable"}`',
+    connector:
+      'Asks again, for as long as it takes: a proxy or a deployment between may be at fault. A lookup whose answer makes no sense ends after `maxReviewTime` if `onTimeout` says so, with the code `decision_unreadable`.',
+    user: 'Log line at warn that names the call and what is wrong, `shards_paused{reason="bad_answer"}`, `http_requests_total{code="protocol"}`',
+    options: ['review.maxReviewTime', 'review.onTimeout'],
     calls: {
       create: ['protocol', 'not_found', 'too_large', 'expired', 'blocked'],
       status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired', 'blocked'],
     },
-    reaction: WAIT,
+    reaction: { do: 'wait', because: 'bad_answer' },
   },
   {
     event: 'create answered unclearly',

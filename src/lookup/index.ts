@@ -1,12 +1,14 @@
 /** What a lookup is: decision ids in, the decisions behind them out, as soon as they are not pending (service-interface.md 2.6, 4.5). */
+import { reactionTo } from '../core/failure-policy.ts';
 import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
+import { Seldom } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { normaliseDecisionStatus } from '../service/contract.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
-import { createFoundRenderer } from './found.ts';
+import { createFoundRenderer, type LookupError } from './found.ts';
 import { Grace } from './grace.ts';
-import type { LookupService } from './lookup-service.ts';
+import type { LookedUpDecision, LookupService } from './lookup-service.ts';
 
 export interface LookupOptions extends LookupMapping {
   /** The source topic, part of every record that is published. */
@@ -19,6 +21,8 @@ export interface LookupOptions extends LookupMapping {
   readonly newId: () => string;
   /** Told once for each status that this version does not know: such a decision is taken for pending. */
   readonly onNotice?: (status: string) => void;
+  /** Told answers that make no sense, each decision's once in a while. The message names the call and the cause. */
+  readonly onBadAnswer?: (message: string) => void;
 }
 
 /** Lookups that one job has under way; the client bounds those of all. */
@@ -30,6 +34,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
   const render = createFoundRenderer(options.topic);
   const told = new Set<string>();
   const grace = new Grace(options.missingGraceMs);
+  const badAnswers = new Seldom();
 
   function isPending(rawStatus: string): boolean {
     const status = normaliseDecisionStatus(rawStatus);
@@ -40,14 +45,27 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     return status === undefined || status === 'PENDING';
   }
 
+  function ended(item: ContentItem, decision: LookedUpDecision | undefined, why: LookupError, about: JobContext): ItemOutcome {
+    const { partition, offset } = item;
+    if (options.onFailure === 'error') return { partition, offset, status: 'error', record: render(item, decision, why, about) };
+    return { partition, offset, poison: { reason: 'review_failed', message: `${why.message} (${why.code})` } };
+  }
+
   /** @returns undefined while it is pending. @throws ServiceError */
-  async function lookUp(item: ContentItem, job: () => JobContext, signal: AbortSignal): Promise<ItemOutcome | undefined> {
+  async function lookUp(
+    item: ContentItem,
+    job: () => JobContext,
+    signal: AbortSignal,
+    last: boolean,
+  ): Promise<ItemOutcome | undefined> {
     const { partition, offset } = item;
     const place = `${job().jobId}/${partition}:${offset}`;
     try {
       const decision = await service.getDecision(item.content, { signal });
       grace.end(place);
-      if (isPending(decision.rawStatus)) return undefined;
+      if (isPending(decision.rawStatus)) {
+        return last ? { ...ended(item, decision, TIMEOUT, job()), overdue: true } : undefined;
+      }
       const failed = normaliseDecisionStatus(decision.rawStatus) === 'ERROR';
       const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
       return { partition, offset, status: failed ? 'error' : 'success', result: decision.result ?? undefined, record };
@@ -55,12 +73,13 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       if (!(error instanceof ServiceError)) throw error;
       const about = job();
       const refused = error.failure === 'rejected';
-      if (error.failure !== 'not_found' && !refused) throw error;
-      if (!grace.isOver(place, about.decidedAtMs)) return undefined;
-      const why = refused ? REFUSED : UNKNOWN;
-      if (options.onFailure === 'error')
-        return { partition, offset, status: 'error', record: render(item, undefined, why, about) };
-      return { partition, offset, poison: { reason: 'review_failed', message: `${why.message} (${why.code})` } };
+      if (refused || error.failure === 'not_found')
+        return grace.isOver(place, about.decidedAtMs) ? ended(item, undefined, refused ? REFUSED : UNKNOWN, about) : undefined;
+      if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;
+      if (badAnswers.allows(place, about.decidedAtMs)) options.onBadAnswer?.(error.message);
+      if (!last) throw error;
+      const message = `The service's answer about this decision makes no sense: ${error.message}`;
+      return { ...ended(item, undefined, { code: 'decision_unreadable', message }, about), overdue: true };
     }
   }
 
@@ -75,11 +94,11 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
     // An id that the service cannot answer for must not hold up those behind it. One that answers for none is away.
-    async *outcomes(items, _status, job, signal) {
+    async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
         signal.throwIfAborted();
-        const asked = await Promise.allSettled(items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal)));
+        const asked = await Promise.allSettled(items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal, last)));
         yield asked.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
         failure ??= asked.find((one) => one.status === 'rejected');
         if (asked.every((one) => one.status === 'rejected')) break;
@@ -96,3 +115,4 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
 const REVIEW_FAILED = { code: 'review_failed', message: 'The service reports an error for this decision.' };
 const UNKNOWN = { code: 'decision_unknown', message: 'The service does not know a decision of this id.' };
 const REFUSED = { code: 'decision_refused', message: 'The service refuses to look this id up.' };
+const TIMEOUT = { code: 'review_timeout', message: 'The service did not make this decision in time.' };

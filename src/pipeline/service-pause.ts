@@ -1,4 +1,4 @@
-/** Waiting for a service that could not answer, with the reason shown (I8). */
+/** Wait of one job for a service that could not answer about it, with the reason shown (I8). */
 import { reactionTo } from '../core/failure-policy.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -6,15 +6,27 @@ import type { ShardRuntime } from './shard-runtime.ts';
 /** Before the service is asked again, when it could not answer. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
-/** @throws the shard's signal's reason */
-export async function pauseForService(shard: ShardRuntime, error: ServiceError): Promise<void> {
-  const { context, signal, who } = shard;
-  const { because } = reactionTo('status', error.failure);
-  const done = context.waits.begin(because, who);
-  try {
+export class ServicePause {
+  readonly #shard: ShardRuntime;
+  #end: (() => void) | undefined;
+
+  constructor(shard: ShardRuntime) {
+    this.#shard = shard;
+  }
+
+  /** @returns for how long at least, ms */
+  begin(error: ServiceError): number {
+    this.end();
+    const { context, who } = this.#shard;
+    const { because } = reactionTo('status', error.failure);
+    this.#end = context.waits.begin(because, who);
     const pauseMs = because === 'unauthorized' ? context.options.review.authPauseMs : UNAVAILABLE_PAUSE_MS;
-    await context.clock.sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), signal);
-  } finally {
-    done();
+    return Math.max(pauseMs, error.retryAfterMs ?? 0);
+  }
+
+  /** To be called when the service has been asked again. */
+  end(): void {
+    this.#end?.();
+    this.#end = undefined;
   }
 }

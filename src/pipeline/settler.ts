@@ -18,6 +18,8 @@ export interface DownloadAgain {
   readonly afterMs: number;
   /** Whether it is one of the downloads after which rows count as missing. */
   readonly counted: boolean;
+  /** Why the service could not be asked about some of the records: nothing is known about them. */
+  readonly unanswered?: ServiceError | undefined;
 }
 
 export type SettleOutcome = 'done' | DownloadAgain | JobFailure;

@@ -2,7 +2,6 @@
 import type { SealedItems } from '../core/buffer.ts';
 import type { CoordinateList } from '../core/coordinate-list.ts';
 import type { LiveJob } from '../core/job.ts';
-import type { RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { recoveredSpan } from './batch-span.ts';
 import type { PipelineContext } from './context.ts';
 import { heldBack } from './held-back.ts';
@@ -11,13 +10,13 @@ import { Intake } from './intake.ts';
 import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Rewind } from './rewind.ts';
-import { type SettleOutcome, Settler } from './settler.ts';
+import { Settler } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { SourceLetterQueue } from './source-letters.ts';
 import { SourceSettler } from './source-settler.ts';
 import type { Submission } from './submission.ts';
 import { Submitter } from './submitter.ts';
-import { Tracker } from './tracker.ts';
+import { type Settle, Tracker } from './tracker.ts';
 
 /** First polls after a restart are spread: this long for each live job, at most the polling cap. */
 const RECOVERY_SPREAD_MS = 2;
@@ -70,10 +69,14 @@ export function startParts(
   return intake;
 }
 
-function settling(shard: ShardRuntime): (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome> {
+function settling(shard: ShardRuntime): Settle {
   const { kind } = shard.context;
-  const settler = 'results' in kind ? new Settler(shard, kind) : new SourceSettler(shard, kind);
-  return (job, status, download) => settler.settle(job, status, download);
+  if ('results' in kind) {
+    const settler = new Settler(shard, kind);
+    return (job, status, download) => settler.settle(job, status, download);
+  }
+  const settler = new SourceSettler(shard, kind);
+  return (job, status, _download, last) => settler.settle(job, status, last);
 }
 
 function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, held: Held, { budget }: PipelineContext): Submission {

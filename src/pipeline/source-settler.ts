@@ -7,10 +7,10 @@ import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { Seldom } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
-import { pauseForService } from './service-pause.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { detached, readAgain, readToDecode } from './source-log.ts';
@@ -29,14 +29,15 @@ const GONE: Poison = {
 export class SourceSettler {
   readonly #shard: ShardRuntime;
   readonly #kind: SourceKind;
+  readonly #log = new Seldom();
 
   constructor(shard: ShardRuntime, kind: SourceKind) {
     this.#shard = shard;
     this.#kind = kind;
   }
 
-  /** Settles what is through. @returns when to ask for the rest */
-  async settle(job: LiveJob, status: RemoteStatus): Promise<SettleOutcome> {
+  /** Settles what is through. @param last see SourceKind.outcomes @returns when to ask for the rest */
+  async settle(job: LiveJob, status: RemoteStatus, last: boolean): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.now();
     const fields = this.#shard.fieldsOf(job);
@@ -44,7 +45,7 @@ export class SourceSettler {
       signal.throwIfAborted();
       this.#shard.status(job).phase = 'settling';
       try {
-        return await this.#pass(job, status);
+        return await this.#pass(job, status, last);
       } finally {
         const still = this.#shard.jobs.get(job.record.id);
         if (still?.phase === 'settling') still.phase = 'reviewing';
@@ -54,13 +55,13 @@ export class SourceSettler {
       jobSettled(this.#shard, job, fields, startedMs, job.record.count);
       return 'done';
     }
-    // Without a permit: others can go on meanwhile.
-    if (cut !== undefined) await pauseForService(this.#shard, cut);
-    return { afterMs: 0, counted: false };
+    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.now()))
+      this.#shard.logger.warn({ ...fields, error: cut.message }, 'could not ask what became of records; trying again');
+    return { afterMs: 0, counted: false, unanswered: cut };
   }
 
   /** Once over what is left, in pieces that memory has room for. @returns why some of it could not be asked for */
-  async #pass(job: LiveJob, status: RemoteStatus): Promise<ServiceError | undefined> {
+  async #pass(job: LiveJob, status: RemoteStatus, last: boolean): Promise<ServiceError | undefined> {
     const { context, signal } = this.#shard;
     const { budget } = context;
     const { bytes, count } = job.record;
@@ -74,7 +75,7 @@ export class SourceSettler {
         const about = () => this.#contextOf(job);
         await this.#settleUnread(job, status, unread, about());
         // Other pieces may fare better: one record that the service cannot answer for must not hold up all behind it.
-        const ended = await this.#ask(job, this.#kind.outcomes(items, status, about, signal));
+        const ended = await this.#ask(job, this.#kind.outcomes(items, status, about, signal, last));
         cut ??= ended;
       } finally {
         release();
@@ -88,12 +89,14 @@ export class SourceSettler {
     const { context, signal, chunk, who } = this.#shard;
     const collected: ItemOutcome[] = [];
     let bytes = 0;
+    let overdue = 0;
     let cut: ServiceError | undefined;
     try {
       for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
         signal.throwIfAborted();
         collected.push(...some);
         for (const one of some) bytes += 'record' in one ? bytesOf(one.record) : 0;
+        overdue += some.filter((one) => one.overdue === true).length;
         if (!chunk.isFull(collected.length, bytes)) continue;
         await this.#publish(job, collected.splice(0));
         bytes = 0;
@@ -104,7 +107,13 @@ export class SourceSettler {
       cut = error;
     }
     // Also after a cut: what was said before counts.
+    const fields = this.#shard.fieldsOf(job);
     await this.#publish(job, collected);
+    if (overdue > 0) {
+      const failure = 'review_timeout';
+      context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
+      this.#shard.logger.warn({ ...fields, failure, records: overdue }, 'a batch did not end with a decision for each record');
+    }
     return cut;
   }
 

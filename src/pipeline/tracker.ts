@@ -6,7 +6,7 @@ import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { pauseForService } from './service-pause.ts';
+import { ServicePause } from './service-pause.ts';
 import type { SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
@@ -15,16 +15,19 @@ const GROWTH = 1.5;
 /** Of a state that the service may spell as it likes. */
 const STATE_CHARACTERS = 80;
 
+/** @param last whether what is not through now fails, because its time is over */
+export type Settle = (job: LiveJob, status: RemoteStatus, download: number, last: boolean) => Promise<SettleOutcome>;
+
 export class Tracker {
   readonly #shard: ShardRuntime;
-  readonly #settle: (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome>;
+  readonly #settle: Settle;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #unknownStates = new Set<string>();
 
   constructor(
     shard: ShardRuntime,
     hooks: {
-      settle: (job: LiveJob, status: RemoteStatus, download: number) => Promise<SettleOutcome>;
+      settle: Settle;
       fail: (job: LiveJob, failure: JobFailure) => void;
     },
   ) {
@@ -38,6 +41,15 @@ export class Tracker {
    * recovered jobs are no storm.
    */
   async follow(job: LiveJob, firstWaitMs: number): Promise<void> {
+    const pause = new ServicePause(this.#shard);
+    try {
+      await this.#follow(job, firstWaitMs, pause);
+    } finally {
+      pause.end();
+    }
+  }
+
+  async #follow(job: LiveJob, firstWaitMs: number, pause: ServicePause): Promise<void> {
     const { context, signal } = this.#shard;
     const { review } = context.options;
     let waitMs = firstWaitMs;
@@ -49,14 +61,16 @@ export class Tracker {
     for (;;) {
       this.#shard.status(job).nextAskMs = context.clock.now() + waitMs;
       await context.clock.sleep(waitMs, signal);
-      const { status } = await this.#ask(job);
+      const status = await this.#ask(job);
+      pause.end();
       signal.throwIfAborted();
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
       waitMs = nextMs * (0.5 + context.random.next() * 0.5);
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
       const nowMs = context.clock.now();
       const isLate = nowMs - job.record.createdMs > review.maxReviewMs;
-      if (status === undefined) {
+      if (status instanceof ServiceError) {
+        waitMs = Math.max(waitMs, pause.begin(status));
         // Whatever `onTimeout` is: what the service has decided is not known, and it may be down for all.
         if (isLate && !overdue) overdue = this.#sayOverdue(job);
         continue;
@@ -77,14 +91,17 @@ export class Tracker {
           }
           downloads++;
           const left = job.left.size;
-          const outcome = await this.#settle(job, status, downloads);
+          const outcome = await this.#settle(job, status, downloads, isLate && review.onTimeout === 'error');
           if (outcome === 'done') return;
           if (typeof outcome === 'string') return this.#fail(job, outcome);
           if (!outcome.counted) downloads--;
           // The download that settled something is the first of the next count.
           if (job.left.size < left) downloads = outcome.counted ? 1 : 0;
           waitMs = Math.max(waitMs, outcome.afterMs);
-          break;
+          if (outcome.unanswered === undefined) break;
+          waitMs = Math.max(waitMs, pause.begin(outcome.unanswered));
+          if (isLate && !overdue) overdue = this.#sayOverdue(job);
+          continue;
         }
         case 'failed':
         case 'cancelled':
@@ -127,14 +144,13 @@ export class Tracker {
     return true;
   }
 
-  async #ask(job: LiveJob): Promise<{ status?: RemoteStatus }> {
+  async #ask(job: LiveJob): Promise<RemoteStatus | ServiceError> {
     const { context, signal } = this.#shard;
     try {
-      const status = await this.#shard.permitted('polls', async () => {
+      return await this.#shard.permitted('polls', async () => {
         signal.throwIfAborted();
         return this.#shard.saysWhy('service_unavailable', context.kind.status(job.record.remoteId, signal, job.record.type));
       });
-      return { status };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
@@ -142,8 +158,7 @@ export class Tracker {
         { ...this.#shard.fieldsOf(job), error: error.message },
         'could not ask for the state of a batch; trying again',
       );
-      await pauseForService(this.#shard, error);
-      return {};
+      return error;
     }
   }
 

@@ -12,14 +12,23 @@ const TYPE_CHARACTERS = 120;
 
 /** What can hold up a job in each phase, the most telling first; a shard's reasons that are none of its are left out. */
 const HOLDS: Readonly<Record<JobPhase, readonly (readonly [reason: WaitReason, limit?: string])[]>> = {
-  uploading: [['unauthorized'], ['service_unavailable'], ['membership'], ['permit', 'uploads'], ['upload'], ['kafka']],
-  reviewing: [['unauthorized'], ['service_unavailable'], ['order'], ['permit', 'polls']],
+  uploading: [
+    ['unauthorized'],
+    ['service_unavailable'],
+    ['bad_answer'],
+    ['membership'],
+    ['permit', 'uploads'],
+    ['upload'],
+    ['kafka'],
+  ],
+  reviewing: [['unauthorized'], ['service_unavailable'], ['bad_answer'], ['order'], ['permit', 'polls']],
   settling: [['work_memory'], ['order'], ['permit', 'downloads'], ['download'], ['kafka']],
   retrying: [
     ['type_rejected'],
     ['type_failing'],
     ['unauthorized'],
     ['service_unavailable'],
+    ['bad_answer'],
     ['order'],
     ['work_memory'],
     ['schema_registry'],

@@ -21,6 +21,8 @@ export type WaitReason =
   | 'type_failing'
   /** The service cannot be reached, is overloaded, or does not answer. */
   | 'service_unavailable'
+  /** The service answers with something that the interface does not promise. */
+  | 'bad_answer'
   /** A body is on its way to the storage. */
   | 'upload'
   /** The next rows of a result file do not come. */

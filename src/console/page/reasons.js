@@ -45,6 +45,12 @@ export const REASONS = {
     short: 'the service',
     text: 'It cannot be reached, is overloaded, or answers with errors. Nothing is lost; it goes on by itself.',
   },
+  bad_answer: {
+    level: 'warn',
+    title: 'The service gives answers that make no sense',
+    short: 'an answer that makes sense',
+    text: 'Perhaps a proxy answers in its place. The log names the call and what is wrong. It is asked again.',
+  },
   upload: {
     level: 'calm',
     title: 'Uploads take long',

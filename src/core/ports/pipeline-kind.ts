@@ -71,7 +71,10 @@ export type ItemOutcome = SourceCoordinate &
   (
     | { readonly status: 'success' | 'error'; readonly result?: string | undefined; readonly record: OutgoingRecord }
     | { readonly poison: Poison }
-  );
+  ) & {
+    /** It ends only because its time is over. */
+    readonly overdue?: boolean;
+  };
 
 /** What all kinds do alike. */
 export interface KindSteps {
@@ -119,12 +122,14 @@ export interface SourceKind extends KindSteps {
    * What became of these items, in any order, a few at a time. Those that it leaves out are not through yet: they are asked for
    * again. Ends early by throwing ServiceError; what it gave before counts.
    * @param job asked whenever something is said: the time of the decision is in it
+   * @param last whether the job's time is over: an item about which the service gives no more than it has so far ends now, with the reason
    */
   outcomes(
     items: readonly ContentItem[],
     status: RemoteStatus,
     job: () => JobContext,
     signal: AbortSignal,
+    last: boolean,
   ): AsyncIterable<readonly ItemOutcome[]>;
   /** The same for a record that the source topic no longer has, or that no longer decodes. undefined: it becomes a dead letter. */
   outcomeOf(at: SourceCoordinate & { readonly replay: number }, status: RemoteStatus, job: JobContext): ItemOutcome | undefined;

@@ -49,8 +49,8 @@ function ofSource(kind: SourceKind, encode: Encode): SourceKind {
   };
   return {
     ...kind,
-    async *outcomes(items, status, job, signal) {
-      for await (const some of kind.outcomes(items, status, job, signal)) yield some.map(outcome);
+    async *outcomes(items, status, job, signal, last) {
+      for await (const some of kind.outcomes(items, status, job, signal, last)) yield some.map(outcome);
     },
     outcomeOf(at, status, job) {
       const one = kind.outcomeOf(at, status, job);

@@ -248,6 +248,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: ['20m', '80m'],
         labels: ['pipeline="p"', 'reason="service_unavailable"'],
       },
+      // A proxy answers in the service's place.
+      {
+        series: {
+          ...waits('bad_answer', '16x90'),
+          'http_requests_total{operation="get_batch",code="protocol"}': '0+60x90',
+        },
+        at: '30m',
+        labels: ['pipeline="p"', 'reason="bad_answer"'],
+      },
       {
         series: {
           ...waits('download', '16x90'),

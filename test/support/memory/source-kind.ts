@@ -5,7 +5,7 @@ import type { ScriptedDecision } from './scripted-kind.ts';
 
 export interface SourceKindScript {
   /** What became of an item; undefined while nothing has. May throw a ServiceError. Default: success. */
-  readonly outcome?: (item: ContentItem) => 'success' | 'error' | 'letter' | undefined;
+  readonly outcome?: (item: ContentItem, last: boolean) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
   /** Whether something can be said about records that cannot be read. */
   readonly withoutRecord?: boolean;
   /** Outcomes given at a time. */
@@ -46,13 +46,14 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     upload: (job, body, signal) => inner.upload(job, body, signal),
     status: (remoteId, signal, type) => inner.status(remoteId, signal, type),
     failure: (item, error, job) => inner.failure(item, error, job),
-    async *outcomes(items, _status, job, signal) {
+    async *outcomes(items, _status, job, signal, last) {
       let slice: ItemOutcome[] = [];
       for (const item of items) {
         signal.throwIfAborted();
-        const became = (script.outcome ?? (() => 'success' as const))(item);
+        const became = (script.outcome ?? (() => 'success' as const))(item, last);
         const { partition, offset } = item;
         if (became === 'letter') slice.push({ partition, offset, poison: { reason: 'review_failed', message: 'given up' } });
+        else if (became === 'overdue') slice.push({ ...outcome(item, 'error', job()), overdue: true });
         else if (became !== undefined) slice.push(outcome(item, became, job()));
         if (slice.length < (script.slice ?? 2)) continue;
         yield slice;

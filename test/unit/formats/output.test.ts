@@ -61,7 +61,7 @@ test('outcomes of kinds without result files are encoded, also of records that a
   const about = () => JOB;
   const state = { state: 'finished', rawState: 'x' } as const;
   const all: ItemOutcome[] = [];
-  for await (const some of kind.outcomes([], state, about, SIGNAL)) all.push(...some);
+  for await (const some of kind.outcomes([], state, about, SIGNAL, false)) all.push(...some);
   assert.deepEqual(all, [{ ...decided, record: { key: null, value: 'marked {"id":"e-0-0"}' } }, poisoned]);
   const at = (offset: number) => kind.outcomeOf({ partition: 0, offset, replay: 0 }, state, JOB);
   assert.deepEqual(at(0), all[0]);

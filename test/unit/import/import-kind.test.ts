@@ -161,7 +161,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
     { headers: headerList({ trace: 'abc', other: 'x' }), key: Buffer.from([0xff]) },
   );
   const outcomes: ItemOutcome[] = [];
-  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, () => JOB, SIGNAL))
+  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, () => JOB, SIGNAL, false))
     outcomes.push(...some);
   const without = kind.outcomeOf({ partition: 3, offset: 42, replay: 0 }, COMPLETE, JOB);
   assert.ok(without);

@@ -51,13 +51,17 @@ const itemOf = (id: string, offset: number): ContentItem => contentItem({ conten
 async function outcomesOf(
   answers: Record<string, Answer>,
   over: Partial<LookupOptions> = {},
-  { kind = kindOf(answers, over), job = JOB }: { readonly kind?: SourceKind; readonly job?: JobContext } = {},
+  {
+    kind = kindOf(answers, over),
+    job = JOB,
+    last = false,
+  }: { readonly kind?: SourceKind; readonly job?: JobContext; readonly last?: boolean } = {},
 ) {
   const items = Object.keys(answers).map(itemOf);
   const outcomes: ItemOutcome[] = [];
   let error: unknown;
   try {
-    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL)) outcomes.push(...some);
+    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL, last)) outcomes.push(...some);
   } catch (reason) {
     error = reason;
   }
@@ -153,6 +157,57 @@ test('an id that the service does not know, or refuses, is waited for, and then 
   assert.deepEqual((await dropping(50)).offsets, []);
   const reasons = (await dropping(1_050)).values.map(({ reason }) => reason);
   assert.deepEqual(reasons, ['review_failed', 'review_failed']);
+});
+
+test('what is not decided when the time is over ends with the reason: pending, or the cause of an answer that makes no sense', async () => {
+  const answers: Record<string, Answer> = {
+    a: { rawStatus: 'PENDING', result: null, labelsJson: null },
+    b: 'protocol',
+    c: {},
+    d: 'not_found',
+  };
+  const { values, outcomes, offsets, error } = await outcomesOf(answers, {}, { last: true });
+  assert.equal(error, undefined);
+  assert.deepEqual(offsets, [0, 1, 2], 'the grace of an unknown id is not over');
+  for (const value of values) check(value);
+  assert.deepEqual(
+    values.map(({ decision_status, error }) => [decision_status, error]),
+    [
+      ['PENDING', { code: 'review_timeout', message: 'The service did not make this decision in time.' }],
+      [null, { code: 'decision_unreadable', message: "The service's answer about this decision makes no sense: scripted" }],
+      ['SUCCESS', null],
+    ],
+  );
+  assert.deepEqual(
+    outcomes.map(({ overdue }) => overdue),
+    [true, true, undefined],
+  );
+  const letters = await outcomesOf(answers, { onFailure: 'dead-letter' }, { last: true });
+  assert.deepEqual(
+    letters.outcomes.flatMap((one) => ('poison' in one ? [one.poison.message] : [])),
+    [
+      'The service did not make this decision in time. (review_timeout)',
+      "The service's answer about this decision makes no sense: scripted (decision_unreadable)",
+    ],
+  );
+});
+
+test('a service that cannot be asked ends nothing, also when the time is over', async () => {
+  const { offsets, error } = await outcomesOf({ a: 'unavailable', b: 'unauthorized', c: {} }, {}, { last: true });
+  assert.deepEqual(offsets, [2]);
+  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
+});
+
+test('an answer that makes no sense is told for each decision, and again after five minutes', async () => {
+  const told: string[] = [];
+  const ask = rounds({ a: 'protocol', b: 'protocol', c: 'unavailable' }, { onBadAnswer: (message) => told.push(message) });
+  const counts: number[] = [];
+  for (const ms of [0, 1_000, 299_999, 300_000]) {
+    const { error } = await ask(ms);
+    assert.ok(error instanceof ServiceError, 'it is waited for');
+    counts.push(told.length);
+  }
+  assert.deepEqual([counts, told[0]], [[2, 2, 2, 4], 'scripted']);
 });
 
 test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {

@@ -117,6 +117,61 @@ test('a key that is refused is said to be the reason', async () => {
   assert.ok(seen >= 10, `${seen} of 30 s`);
 });
 
+test('an answer that makes no sense is waited for under its own name, also between two questions, and logged once', async () => {
+  const asked: number[] = [];
+  const world = worldOf({
+    outcome: ({ offset }) => {
+      if (offset !== 2) return 'success';
+      asked.push(offset);
+      throw new ServiceError('protocol', 'get_decision answered 200, but: nonsense', { operation: 'get_decision', status: 200 });
+    },
+  });
+  let seen = 0;
+  await world.clock.advance(10_000);
+  for (let second = 0; second < 240; second++) {
+    await world.clock.advance(1_000);
+    seen += world.instances[0]?.metrics.gauge('shards_paused', { pipeline: 'reviews', reason: 'bad_answer' }) ?? 0;
+  }
+  assert.equal(seen, 240, 'shown all the time');
+  assert.ok(asked.length > 3);
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) => message.startsWith('could not ask what became'));
+  assert.deepEqual(
+    lines?.map(({ level, fields }) => [level, 'error' in fields && fields.error]),
+    [['warn', 'get_decision answered 200, but: nonsense']],
+  );
+});
+
+test('what never is through ends with what the kind gives for it when its time is over, and is counted', async () => {
+  const world = worldOf(
+    { outcome: ({ offset }, last) => (offset < 4 ? 'success' : last ? 'overdue' : undefined) },
+    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world).slice(4), ['4 error', '5 error']);
+  assert.equal(world.instances[0]?.metrics.counter('jobs_failed_total', { pipeline: 'reviews', reason: 'review_timeout' }), 1);
+  balanced(world);
+});
+
+test('a service that cannot be asked ends nothing, however late it is', async () => {
+  let failing = true;
+  const world = worldOf(
+    {
+      outcome: () => {
+        if (failing) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+        return 'success';
+      },
+    },
+    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.clock.advance(30 * MINUTE);
+  assert.deepEqual(said(world), []);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  assert.ok(said(world).every((one) => one.endsWith('success')));
+  balanced(world);
+});
+
 for (const withoutRecord of [true, false]) {
   test(`records that retention took ${withoutRecord ? 'end all the same, when the kind needs none of them' : 'become dead letters'}`, async () => {
     const world = worldOf({ withoutRecord }, { service: { review: () => ({ afterMs: 20_000 }) } });

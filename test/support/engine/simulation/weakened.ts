@@ -171,17 +171,17 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     })),
   },
   'a receipt names an import that its record was not in': {
-    wrap: outcomes((real) => (items, status, job, signal) => {
+    wrap: outcomes((real) => (items, status, job, signal, last) => {
       const other = { ...job(), remoteId: 'batch-1' };
-      return real.outcomes(items, status, () => other, signal);
+      return real.outcomes(items, status, () => other, signal, last);
     }),
   },
   'a decision that is pending is taken for the final one': {
     wrap: outcomes(
       (real) =>
-        async function* (items, status, job, signal) {
+        async function* (items, status, job, signal, last) {
           const said = new CoordinateSet();
-          for await (const some of real.outcomes(items, status, job, signal)) {
+          for await (const some of real.outcomes(items, status, job, signal, last)) {
             for (const { partition, offset } of some) said.add(partition, offset);
             yield some;
           }
@@ -201,9 +201,9 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     ),
   },
   'the records of a job that were read again are not those of the job': {
-    wrap: outcomes((real) => (items, status, job, signal) => {
+    wrap: outcomes((real) => (items, status, job, signal, last) => {
       const shifted = items.map((item, index) => ({ ...item, key: items[(index + 1) % items.length]?.key ?? null }));
-      return real.outcomes(shifted, status, job, signal);
+      return real.outcomes(shifted, status, job, signal, last);
     }),
   },
   'a rewind passes over records that are there': {
