@@ -7,7 +7,15 @@ import { ClusterConnection } from './cluster-connection.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain, protocolErrorOf } from './explain.ts';
 import { ConfigResourceTypes } from './kafkajs-fixes.ts';
-import { LATEST, listOffsets, READ_UNCOMMITTED } from './list-offsets.ts';
+import {
+  EARLIEST,
+  LATEST,
+  listOffsets,
+  listOffsetsPatiently,
+  READ_COMMITTED,
+  READ_UNCOMMITTED,
+  withLeader,
+} from './list-offsets.ts';
 import type { Asked } from './missing-right.ts';
 import { toOffset } from './offsets.ts';
 
@@ -99,20 +107,28 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
-    const all = await this.#ask(`list the offsets of topic ${topic}`, this.#using(topic), (admin) =>
-      admin.fetchTopicOffsets(topic),
-    );
-    const known = new Map(all.map((one) => [one.partition, { start: toOffset(one.low), end: toOffset(one.high) }]));
-    return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
+    const question = { topic, partitions, isolationLevel: READ_COMMITTED };
+    try {
+      if (this.#closed) throw new Error('the connection is closed');
+      const starts = await listOffsetsPatiently(this.#cluster, { ...question, timestamp: EARLIEST });
+      const ends = await listOffsetsPatiently(this.#cluster, { ...question, timestamp: LATEST });
+      const range = (of: number) => ({ start: found(starts, of, topic), end: found(ends, of, topic) });
+      return new Map(partitions.map((partition) => [partition, range(partition)]));
+    } catch (error) {
+      if (protocolErrorOf(error) !== 'LEADER_NOT_AVAILABLE') await this.#cluster.close();
+      throw this.#explained(`list the offsets of topic ${topic}`, error, this.#using(topic));
+    }
   }
 
   async ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
-    const question = { topic, partitions, timestamp: LATEST, isolationLevel: READ_UNCOMMITTED };
     for (let again = true; ; again = false) {
       try {
         if (this.#closed) throw new Error('the connection is closed');
-        const known = await listOffsets(await this.#cluster.cluster(), question);
-        return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
+        const cluster = await this.#cluster.cluster();
+        const led = await withLeader(cluster, topic, partitions);
+        const question = { topic, partitions: led, timestamp: LATEST, isolationLevel: READ_UNCOMMITTED };
+        const known = await listOffsets(cluster, question);
+        return new Map(led.map((partition) => [partition, found(known, partition, topic)]));
       } catch (error) {
         // A leader may have moved. What fails twice begins afresh: a topic that is gone would fail all that come after it.
         if (again && !this.#closed) await this.#cluster.refresh();

@@ -23,6 +23,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   INVALID_SESSION_TIMEOUT:
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
   INVALID_TRANSACTION_TIMEOUT: "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
+  LEADER_NOT_AVAILABLE: 'start the broker that holds it',
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
   SASL_AUTHENTICATION_FAILED: 'check kafka.sasl',
   ILLEGAL_SASL_STATE: 'this port wants no login: set kafka.sasl.mechanism to none, or take the port of a SASL listener',

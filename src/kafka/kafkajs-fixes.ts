@@ -22,6 +22,7 @@ import {
   type Runner,
   replace,
 } from './kafkajs-internals.ts';
+import { keepLeaderless, nameLeaderless } from './kafkajs-leader-fixes.ts';
 import { mendConnections, preparedBy } from './kafkajs-network-fixes.ts';
 import { mendRefusals } from './kafkajs-refusals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
@@ -325,6 +326,7 @@ function addPartitionsAtOnce(): void {
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
 keepCoveredOffsets();
+keepLeaderless();
 mendRefusals();
 readCommittedOnly();
 noNegativeTimers();
@@ -335,6 +337,7 @@ wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
 mendConnections();
+nameLeaderless();
 
 /** kafkajs's own provider of a SCRAM login (src/broker/saslAuthenticator); security/login.ts is around it. */
 export function scramProvider<Provider>(hash: 256 | 512, sasl: object): Provider {

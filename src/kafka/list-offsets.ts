@@ -1,5 +1,7 @@
 /** ListOffsets with the isolation level of one's choice: kafkajs's admin client always asks as a read_committed consumer. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kafkajs';
+import type { ClusterConnection } from './cluster-connection.ts';
 import { toOffset } from './offsets.ts';
 
 export const READ_UNCOMMITTED = 0;
@@ -7,6 +9,9 @@ export const READ_COMMITTED = 1;
 /** Timestamps with a meaning of their own in the protocol. */
 export const LATEST = -1;
 export const EARLIEST = -2;
+
+const MAX_FAILURES = 5;
+const RETRY_MS = 100;
 
 /** What kafkajs's types leave out. */
 interface OffsetsBroker {
@@ -42,4 +47,30 @@ export async function listOffsets(
       if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
   }
   return offsets;
+}
+
+/** As `listOffsets`, over several seconds while leaders move. @throws what kafkajs throws */
+export async function listOffsetsPatiently(
+  connection: ClusterConnection,
+  question: OffsetsQuestion,
+): Promise<Map<number, number>> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await listOffsets(await connection.cluster(), question);
+    } catch (error) {
+      if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) throw error;
+      // The metadata of a moment later name the new leader.
+      await sleep(RETRY_MS * 2 ** failures);
+      await connection.refresh();
+    }
+  }
+}
+
+/** Those of the partitions that have a leader, or are unknown. */
+export async function withLeader(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<number[]> {
+  await cluster.addMultipleTargetTopics([topic]);
+  await cluster.refreshMetadataIfNecessary();
+  const known = cluster.findTopicPartitionMetadata(topic);
+  const leaderless = new Set(known.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId));
+  return partitions.filter((partition) => !leaderless.has(partition));
 }

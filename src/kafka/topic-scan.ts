@@ -1,5 +1,4 @@
 /** TopicScan over kafkajs: for tools that look at a running pipeline from the side. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { PartitionBounds, TopicScan } from '../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../core/record.ts';
@@ -7,11 +6,9 @@ import type { KafkaAdmin } from './admin.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
-import { EARLIEST, LATEST, listOffsets, READ_COMMITTED, READ_UNCOMMITTED } from './list-offsets.ts';
+import { EARLIEST, LATEST, listOffsetsPatiently, READ_COMMITTED, READ_UNCOMMITTED } from './list-offsets.ts';
 import { KafkaSourceReader } from './source-reader.ts';
 
-const MAX_FAILURES = 5;
-const RETRY_MS = 100;
 /** Several partitions are read at a time, and what was fetched is garbage soon: larger fetches only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
 
@@ -90,19 +87,11 @@ export class KafkaTopicScan implements TopicScan {
     timestamp: number,
     isolationLevel: number,
   ): Promise<Map<number, number>> {
-    for (let failures = 0; ; failures++) {
-      try {
-        const question = { topic, partitions, timestamp, isolationLevel };
-        return await listOffsets(await this.#connection.cluster(), question);
-      } catch (error) {
-        if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) {
-          const why = explain(error, { operation: 'READ', topic, principal: this.#connect.security?.principal });
-          throw new Error(`cannot list the offsets of topic ${topic}: ${why}`, { cause: error });
-        }
-        // A leader has moved: the metadata of a moment later know it.
-        await sleep(RETRY_MS * 2 ** failures);
-        await this.#connection.refresh();
-      }
+    try {
+      return await listOffsetsPatiently(this.#connection, { topic, partitions, timestamp, isolationLevel });
+    } catch (error) {
+      const why = explain(error, { operation: 'READ', topic, principal: this.#connect.security?.principal });
+      throw new Error(`cannot list the offsets of topic ${topic}: ${why}`, { cause: error });
     }
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../core/ports/clock.ts';
 import type { ClusterAdmin } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import type { WaitReasons } from './wait-reasons.ts';
 
 /** Partitions that nothing is fetched of: paused ones, idle ones, and those whose newest records are in an open transaction. */
 const ASK_MS = 10_000;
@@ -41,6 +42,8 @@ export class EndsInquiry {
   readonly #ports: { readonly admin: ClusterAdmin; readonly clock: Clock; readonly logger: Logger };
   readonly #topic: string;
   readonly #owned: () => readonly EndsWanted[];
+  /** Ends of waits, by partition: those that no broker leads. */
+  readonly #leaderless = new Map<number, () => void>();
   #cancel: (() => void) | undefined;
   #stopped = false;
 
@@ -55,27 +58,44 @@ export class EndsInquiry {
     this.#owned = owned;
   }
 
-  start(): void {
-    if (!this.#stopped) this.#cancel = this.#ports.clock.after(ASK_MS, () => void this.#ask());
+  start(waits: WaitReasons): void {
+    if (!this.#stopped) this.#cancel = this.#ports.clock.after(ASK_MS, () => void this.#ask(waits));
   }
 
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
+    this.#waitForLeaders([]);
   }
 
-  async #ask(): Promise<void> {
+  async #ask(waits: WaitReasons): Promise<void> {
     const { admin, clock, logger } = this.#ports;
     const partitions = this.#owned().flatMap((one) => one.endsNotHeardSince(clock.now() - ASK_MS));
     try {
-      if (partitions.length > 0) {
-        const ends = await admin.ends(this.#topic, partitions);
-        // Whoever owns a partition now: an end is the same for all.
-        for (const one of this.#owned()) one.endsAnswered(ends);
-      }
+      const ends = partitions.length === 0 ? new Map<number, number>() : await admin.ends(this.#topic, partitions);
+      // Whoever owns a partition now: an end is the same for all.
+      for (const one of this.#owned()) one.endsAnswered(ends);
+      this.#waitForLeaders(
+        partitions.filter((partition) => !ends.has(partition)),
+        waits,
+      );
     } catch (error) {
       if (!this.#stopped) logger.debug({ error: String(error) }, 'could not ask where the source ends; asking again later');
     }
-    this.start();
+    this.start(waits);
+  }
+
+  /** Partitions without a leader are read by nobody: their wait is shown until they have one. */
+  #waitForLeaders(partitions: readonly number[], waits?: WaitReasons): void {
+    for (const [partition, end] of this.#leaderless) {
+      if (partitions.includes(partition)) continue;
+      end();
+      this.#leaderless.delete(partition);
+    }
+    if (this.#stopped || waits === undefined) return;
+    for (const partition of partitions) {
+      if (!this.#leaderless.has(partition))
+        this.#leaderless.set(partition, waits.begin('no_leader', `partition ${partition} of ${this.#topic}`));
+    }
   }
 }

@@ -97,7 +97,7 @@ export class Supervisor {
       left: (reason) => this.#left(reason),
     });
     this.#report();
-    this.#ends.start();
+    this.#ends.start(waits);
   }
 
   /**

@@ -35,6 +35,8 @@ export type WaitReason =
   | 'encode'
   /** The brokers do not answer: a transaction, a question, or records to be read again. */
   | 'kafka'
+  /** A source partition has no leader: the brokers that hold it are away. */
+  | 'no_leader'
   /** The group has not been heard from: uploading or claiming could double another owner's work. */
   | 'membership'
   /** `output.order: source`: a batch submitted earlier is not through. */

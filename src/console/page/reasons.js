@@ -82,6 +82,12 @@ export const REASONS = {
     short: 'Kafka',
     text: 'A transaction, a question or a read takes five seconds or more.',
   },
+  no_leader: {
+    level: 'warn',
+    title: 'A source partition has no leader',
+    short: 'a leader',
+    text: 'The brokers that hold it are away. The other partitions go on.',
+  },
   membership: {
     level: 'warn',
     title: 'The group has not been heard from',

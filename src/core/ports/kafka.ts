@@ -152,7 +152,7 @@ export interface ClusterAdmin {
   ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>>;
   /**
    * End of each partition asked for, whether or not it can be read: records of open transactions count (the high watermark). For
-   * numbers that are shown: asked once more at most.
+   * numbers that are shown: asked once more at most. A partition without a leader has no end to be told, and is left out.
    */
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** What the group has committed for each partition asked for. */
