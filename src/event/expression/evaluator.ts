@@ -17,8 +17,15 @@ export type Node = Parameters<typeof TreeInterpreter.search>[0];
 type Given = Parameters<typeof TreeInterpreter.visit>[1];
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** What one evaluation may do: nodes visited and entries handled. About a fifth of a second. */
+/** What the expressions for one record may do together: nodes visited and entries handled. About a fifth of a second. */
 const MAX_STEPS = 2_000_000;
+/** What an entry costs that is a member of an object: names are hashed, and objects of many are slow. */
+const STEPS_A_MEMBER = 8;
+/** What an entry costs of a list that is put in order, or becomes members. */
+const STEPS_AN_ENTRY: Readonly<Record<string, number>> = { from_items: 8, group_by: 8, sort: 8, sort_by: 8 };
+/** Functions that look for one text in another, and how many comparisons of characters cost a step: at worst as many as both lengths multiplied. */
+const SEARCHES = new Set(['contains', 'find_first', 'find_last', 'replace', 'split']);
+const COMPARISONS_A_STEP = 256;
 /** Characters that cost a step when the machine's own code handles them, and when each becomes a value of its own. */
 const CHARACTERS_A_STEP = 16;
 const SPLIT_CHARACTERS_A_STEP = 4;
@@ -33,7 +40,6 @@ const TAKE_OBJECTS = new Set(['items', 'keys', 'length', 'merge', 'values']);
 
 class Evaluator extends Interpreter {
   #input: EventInput | undefined;
-  #steps = 0;
   /** Variables of the `let` around the node, by name. */
   #variables: ReadonlyMap<string, Found> = new Map();
 
@@ -42,13 +48,17 @@ class Evaluator extends Interpreter {
     const { runtime } = this;
     Object.assign(
       runtime._functionTable,
-      ownFunctions((reference, value) => this.visit(reference as Node, value as Given)),
+      ownFunctions((reference, value) => this.visit(reference as Node, value as Given), this.#compare),
       recordFunctions(() => this.#input ?? fail('there is no record')),
     );
     const call = runtime.callFunction.bind(runtime);
     runtime.callFunction = (name, args) => {
       const given = TAKE_EVERY_NUMBER.has(name) ? args : (args.map(calculable) as typeof args);
       for (const argument of given) this.#handle(name, argument);
+      const [where, what] = given as readonly unknown[];
+      if (SEARCHES.has(name) && typeof where === 'string' && typeof what === 'string')
+        this.#spend(Math.ceil((where.length * what.length) / COMPARISONS_A_STEP));
+      if (name === 'header') this.#spend(this.#input?.record.headers.length ?? 0);
       const result =
         name === 'type' && isKeptNumber(given[0]) ? 'number' : name === 'to_string' ? asText(given) : call(name, given);
       this.#spend(sizeOf(result, CHARACTERS_A_STEP));
@@ -63,7 +73,6 @@ class Evaluator extends Interpreter {
   /** @throws EvaluationProblem */
   evaluate(node: Node, input: EventInput): unknown {
     this.#input = input;
-    this.#steps = 0;
     this.#variables = new Map();
     try {
       return this.search(node, input.whole() as never);
@@ -99,7 +108,7 @@ class Evaluator extends Interpreter {
       case 'MultiSelectHash':
         return Object.fromEntries(node.children.map((child) => [child.name, this.visit(child.value, value)])) as Found;
       case 'Comparator':
-        return compare(node.name, this.visit(node.left, value), this.visit(node.right, value));
+        return this.#compared(node.name, this.visit(node.left, value), this.visit(node.right, value));
       case 'Arithmetic':
         return finite(
           super.visit({ ...node, left: this.#operand(node.left, value), right: this.#operand(node.right, value) }, null),
@@ -126,7 +135,24 @@ class Evaluator extends Interpreter {
     return { type: 'Literal', value: operand as never };
   }
 
+  readonly #compare = (one: unknown, two: unknown): void => {
+    // The entries of lists are compared one by one.
+    this.#spend(Array.isArray(one) ? 1 : 1 + Math.min(sizeOf(one, CHARACTERS_A_STEP), sizeOf(two, CHARACTERS_A_STEP)));
+  };
+
+  #compared(name: string, one: unknown, two: unknown): boolean | null {
+    if (name === 'EQ') return isSame(one, two, this.#compare);
+    if (name === 'NE') return !isSame(one, two, this.#compare);
+    this.#compare(one, two);
+    const order = compareNumbers(one, two);
+    if (order === undefined) return null;
+    if (name === 'GT') return order > 0;
+    if (name === 'GTE') return order >= 0;
+    return name === 'LT' ? order < 0 : order <= 0;
+  }
+
   #handle(name: string, argument: unknown): void {
+    if (Array.isArray(argument)) this.#spend(argument.length * ((STEPS_AN_ENTRY[name] ?? 1) - 1));
     this.#spend(sizeOf(argument, name === 'length' || name === 'reverse' ? SPLIT_CHARACTERS_A_STEP : CHARACTERS_A_STEP));
     const kept = isKeptNumber(argument);
     if (kept && TAKE_OBJECTS.has(name)) fail(`${name}() was given a number`);
@@ -137,8 +163,10 @@ class Evaluator extends Interpreter {
   }
 
   #spend(steps: number): void {
-    this.#steps += steps;
-    if (this.#steps > MAX_STEPS) fail('it takes too long for a record like this');
+    const input = this.#input;
+    if (input === undefined) return;
+    input.steps += steps;
+    if (input.steps > MAX_STEPS) fail(`it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`);
   }
 }
 
@@ -149,16 +177,6 @@ function fail(message: string): never {
 function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isKeptNumber(value)) return null;
   return Object.hasOwn(value, name) ? ((value as Readonly<Record<string, unknown>>)[name] ?? null) : null;
-}
-
-function compare(name: string, one: unknown, two: unknown): boolean | null {
-  if (name === 'EQ') return isSame(one, two);
-  if (name === 'NE') return !isSame(one, two);
-  const order = compareNumbers(one, two);
-  if (order === undefined) return null;
-  if (name === 'GT') return order > 0;
-  if (name === 'GTE') return order >= 0;
-  return name === 'LT' ? order < 0 : order <= 0;
 }
 
 /** An argument, or a list of them, for functions that calculate. */
@@ -181,7 +199,8 @@ function asText([value]: readonly unknown[]): string {
 function sizeOf(value: unknown, charactersAStep: number): number {
   if (typeof value === 'string') return Math.ceil(value.length / charactersAStep);
   if (typeof value !== 'object' || value === null) return 0;
-  return Array.isArray(value) ? value.length : Object.keys(value).length;
+  if (isKeptNumber(value)) return Math.ceil(digitsOf(value).length / charactersAStep);
+  return Array.isArray(value) ? value.length : Object.keys(value).length * STEPS_A_MEMBER;
 }
 
 /** The library's own messages speak of types and functions; those of the machine might speak of anything. */

@@ -35,7 +35,10 @@ export function signature(run: Run, ...signatures: InputSignature[]): FunctionSi
   return { _func: run as FunctionSignature['_func'], _signature: signatures };
 }
 
-export function ownFunctions(visit: VisitReference): Readonly<Record<string, FunctionSignature>> {
+export function ownFunctions(
+  visit: VisitReference,
+  compare: (one: unknown, two: unknown) => void,
+): Readonly<Record<string, FunctionSignature>> {
   const trimming = (run: (text: string, chars: string) => string) =>
     signature(([text, chars = '']: readonly string[]) => run(text ?? '', chars), one(TYPE_STRING), optional(TYPE_STRING));
   const padding = (run: (text: string, width: number, pad: string) => string) =>
@@ -64,7 +67,7 @@ export function ownFunctions(visit: VisitReference): Readonly<Record<string, Fun
       ([where, what]: readonly [string | readonly unknown[], unknown]) =>
         typeof where === 'string'
           ? typeof what === 'string' && where.includes(what)
-          : where.some((member) => isSame(member, what)),
+          : where.some((member) => isSame(member, what, compare)),
       one(TYPE_STRING, TYPE_ARRAY),
       one(TYPE_ANY),
     ),
@@ -113,12 +116,12 @@ type Sortable = string | number;
 /** Numbers by size, texts by code points. */
 function inOrder(one: Sortable, two: Sortable): number {
   if (typeof one === 'number') return one - (two as number);
-  const [a, b] = [[...one], [...(two as string)]];
-  for (let at = 0; at < Math.min(a.length, b.length); at++) {
-    const difference = (a[at]?.codePointAt(0) ?? 0) - (b[at]?.codePointAt(0) ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+  const other = two as string;
+  let at = 0;
+  while (at < one.length && at < other.length && one[at] === other[at]) at++;
+  // Behind one half of a pair, the pairs differ.
+  if (at > 0 && /[\uD800-\uDBFF]/.test(one[at - 1] as string)) at--;
+  return (one.codePointAt(at) ?? -1) - (other.codePointAt(at) ?? -1);
 }
 
 /** @throws EvaluationProblem unless all are numbers, or all texts */

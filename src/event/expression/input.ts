@@ -7,6 +7,8 @@ export class EventInput {
   readonly event: ContentEvent;
   readonly record: SourceRecord;
   readonly topic: string;
+  /** What expressions have spent on this record so far: all of them share one budget. */
+  steps = 0;
   #whole: object | undefined;
 
   constructor(event: ContentEvent, record: SourceRecord, topic: string) {
