@@ -139,11 +139,14 @@ export class PartitionState {
     this.#dirty = true;
   }
 
-  /** The record is settled, in a job, or skipped: part of the transaction being built (or, for a skip, of the next). */
-  claim(offset: number, timestampMs: number): void {
+  /**
+   * The record is settled, in a job, or skipped: part of the transaction being built (or, for a skip, of the next).
+   * @param timestampMs undefined: not known, so that the record cannot be recognised by it
+   */
+  claim(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;
     this.#claimed.add(offset);
-    if (this.#last === null || offset > this.#last.offset) this.#last = { offset, timestampMs };
+    if (timestampMs !== undefined && (this.#last === null || offset > this.#last.offset)) this.#last = { offset, timestampMs };
     this.#dirty = true;
   }
 

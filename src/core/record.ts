@@ -67,6 +67,8 @@ export const POISON_REASONS = [
   'not_json',
   'not_an_object',
   'unknown_schema',
+  'unreadable_batch',
+  'too_many_headers',
   'undecodable',
   'mapping_failed',
   'bad_content',
@@ -79,6 +81,7 @@ export const POISON_REASONS = [
   'source_unavailable',
   'rejected_type',
   'review_failed',
+  'internal_error',
 ] as const;
 
 export type PoisonReason = (typeof POISON_REASONS)[number];

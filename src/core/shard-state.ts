@@ -16,7 +16,11 @@ export interface Step {
 }
 
 /** A record that intake took, and its timestamp. */
-export type TakenRecord = SourceCoordinate & { readonly timestampMs: number };
+export interface TakenRecord extends SourceCoordinate {
+  readonly timestampMs: number;
+  /** The timestamp is that of a whole batch, and says nothing of the record: whoever can read the batch finds another. */
+  readonly isOfBatch?: boolean;
+}
 
 /** The group's commits carry this: an offset without it was set by somebody else. */
 export const commitMetadata = (seq: number): string => `v1:${seq}`;
@@ -143,7 +147,9 @@ export class ShardState {
       if (state.isClaimed(offset) || !set.add(partition, offset))
         throw new Error(`record ${partition}:${offset} is claimed already`);
     }
-    for (const { partition, offset, timestampMs } of records) this.partition(partition).claim(offset, timestampMs);
+    for (const { partition, offset, timestampMs, isOfBatch } of records) {
+      this.partition(partition).claim(offset, isOfBatch === true ? undefined : timestampMs);
+    }
     return set;
   }
 

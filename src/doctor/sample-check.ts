@@ -68,7 +68,7 @@ async function readRange(
   await scan.read(
     topic,
     range,
-    async (records) => {
+    async ({ records }) => {
       const some = records.filter(({ offset }) => offset < range.until);
       await tally.add(some, signal);
       if (tally.bytes >= MAX_BYTES) enough();

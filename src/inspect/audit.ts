@@ -191,11 +191,14 @@ async function judge(
     await scan.read(
       pipeline.topics.source,
       { partition, from, until: to },
-      (records) => {
+      ({ records, unreadable }) => {
         for (const record of records) {
           const { offset, timestampMs, value } = record;
           builder.take({ offset, timestampMs, hasValue: value !== null, isFiltered: isFiltered && (() => isFiltered(record)) });
         }
+        // What stands there is not known: each offset counts as a record, and has its dead letter.
+        const { from: first = 0, to: end = 0, timestampMs = 0 } = unreadable ?? {};
+        for (let offset = first; offset < end; offset++) builder.take({ offset, timestampMs, hasValue: true });
       },
       signal,
     );

@@ -51,7 +51,7 @@ async function lookAt(
   const { tally, terminals, scanned } = worthAScan
     ? await findTerminals(inspection, at, since, { thorough: thorough || wasReset, settled })
     : nothingFound(at);
-  const notes: string[] = [];
+  const notes: string[] = source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
   const liveJob = live && journal.state.jobs.get(live.record.id);
   const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
   const jobs = await describeJobs(inspection, trace, { liveId: live?.record.id, behind }, notes);
@@ -118,7 +118,9 @@ async function sourceBounds({ scan, pipeline }: Inspection, { partition, offset 
 }
 
 interface SourceFacts {
-  readonly record: 'present' | 'none' | 'removed';
+  readonly record: 'present' | 'none' | 'removed' | 'unreadable';
+  /** Why it cannot be read. */
+  readonly cause?: string;
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;
   readonly isFiltered?: (() => boolean | undefined) | undefined;
@@ -135,12 +137,15 @@ async function sourceRecord(
   await scan.read(
     pipeline.topics.source,
     { partition, from: offset, until: Math.min(offset + 1, stable) },
-    (records) => {
+    ({ records, unreadable }) => {
       const { isFiltered } = pipeline;
       for (const record of records) {
         const { timestampMs, value } = record;
         const filtered = isFiltered && (() => isFiltered(record));
         facts = { record: 'present', timestampMs, valueBytes: value?.length ?? null, isFiltered: filtered };
+      }
+      if (unreadable !== undefined) {
+        facts = { record: 'unreadable', timestampMs: unreadable.timestampMs, cause: unreadable.poison.message };
       }
     },
     signal,

@@ -63,7 +63,7 @@ export interface Explanation {
   /** A sentence for people. */
   readonly summary: string;
   readonly source: {
-    readonly record: 'present' | 'none' | 'removed';
+    readonly record: 'present' | 'none' | 'removed' | 'unreadable';
     readonly timestampMs: number | null;
     readonly valueBytes: number | null;
   };

@@ -35,7 +35,7 @@ export class ReplayMemory {
     await scan.read(
       topic,
       { partition: 0, from: Math.max(bounds.start, this.#position), until: end },
-      (records) => {
+      ({ records }) => {
         for (const { key, value } of records) this.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
       },
       signal,

@@ -40,7 +40,7 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
       await scan.read(
         pipeline.topics.journal,
         { partition: shard, from: Math.max(position, bounds.start), until: bounds.stable },
-        (records, next) => {
+        ({ records, unreadable, nextOffset }) => {
           for (const record of records) {
             const key = record.key?.toString() ?? '';
             const value = record.value?.toString() ?? null;
@@ -49,7 +49,8 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
             if (entry.entry === 'progress') history.fold(entry.partition, entry.value);
             observe?.(entry, record.timestampMs);
           }
-          position = next;
+          if (unreadable !== undefined) throw new JournalFormatError(`offset ${unreadable.from}: ${unreadable.poison.message}`);
+          position = nextOffset;
         },
         signal,
       );

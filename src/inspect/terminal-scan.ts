@@ -127,9 +127,9 @@ export async function scanTerminals(
       await scan.read(
         topic,
         { partition, from, until },
-        async (records, next) => {
+        async ({ records, nextOffset }) => {
           guard.end();
-          progress.until = Math.min(next, until);
+          progress.until = Math.min(nextOffset, until);
           for (const record of records) {
             const terminal = readTerminal(kind, record, pipeline.topics.source);
             const answer = terminal === undefined ? undefined : found(terminal);
@@ -201,9 +201,10 @@ export async function firstTimestamp(
     .read(
       topic,
       range,
-      ([first]) => {
-        if (first === undefined) return;
-        found ??= first.timestampMs;
+      ({ records: [first], unreadable }) => {
+        const { timestampMs } = first ?? unreadable ?? {};
+        if (timestampMs === undefined) return;
+        found ??= timestampMs;
         enough.abort(new Error('found'));
       },
       AbortSignal.any([signal, enough.signal]),

@@ -248,8 +248,8 @@ export class ConsumerSession {
       fetchOffset,
       nextOffset: fetchOffset,
       endOffset: end,
-      records: [],
       bytes: 0,
+      pieces: async function* () {},
     };
     this.#guard(() => this.#events.fetched(empty));
   }

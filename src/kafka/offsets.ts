@@ -46,7 +46,9 @@ export function toFetchedBatch(stream: Stream, fetch: PartitionFetch): FetchedBa
     fetchOffset: fetch.fetchOffset,
     nextOffset: fetch.nextOffset,
     endOffset: fetch.endOffset,
-    records: toRecords(fetch),
     bytes,
+    pieces: async function* () {
+      yield { records: toRecords(fetch), unreadable: undefined, nextOffset: fetch.nextOffset };
+    },
   };
 }

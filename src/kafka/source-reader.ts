@@ -5,9 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kafkajs';
 import { abortable } from '../core/abortable.ts';
-import type { SourceReader } from '../core/ports/kafka.ts';
+import type { RecordPiece, SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
-import type { SourceRecord } from '../core/record.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
@@ -49,7 +48,7 @@ export class KafkaSourceReader implements SourceReader {
 
   async read(
     range: { readonly partition: number; readonly from: number; readonly to: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     const stopped = AbortSignal.any([signal, this.#closing.signal]);
@@ -65,7 +64,7 @@ export class KafkaSourceReader implements SourceReader {
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
           position = fetch.nextOffset;
-          await onBatch(toRecords(fetch, range.to), position);
+          await onPiece({ records: toRecords(fetch, range.to), unreadable: undefined, nextOffset: position });
           stopped.throwIfAborted();
         } else if (Number(fetch.highWatermark) <= position && ++earlyEnds > MAX_EARLY_ENDS) {
           const where = `${this.#options.topic}-${range.partition}`;

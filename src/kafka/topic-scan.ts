@@ -1,7 +1,7 @@
 /** TopicScan over kafkajs: for tools that look at a running pipeline from the side. */
+import type { RecordPiece } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { PartitionBounds, TopicScan } from '../core/ports/topic-scan.ts';
-import type { SourceRecord } from '../core/record.ts';
 import type { KafkaAdmin } from './admin.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
@@ -54,7 +54,7 @@ export class KafkaTopicScan implements TopicScan {
   async read(
     topic: string,
     { partition, from, until }: { readonly partition: number; readonly from: number; readonly until: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     if (until <= from) return;
@@ -62,7 +62,7 @@ export class KafkaTopicScan implements TopicScan {
     const reader = new KafkaSourceReader(this.#connect, { topic, maxFetchBytes: FETCH_BYTES }, this.#logger);
     this.#readers.add(reader);
     try {
-      await reader.read({ partition, from, to: until - 1 }, onBatch, signal);
+      await reader.read({ partition, from, to: until - 1 }, onPiece, signal);
     } finally {
       this.#readers.delete(reader);
       await reader.close();

@@ -29,25 +29,26 @@ export class ChunkMemory {
   }
 
   /**
-   * Renders and publishes chunk by chunk: only one chunk's records exist at a time.
+   * Renders and publishes chunk by chunk: only one chunk's records exist at a time, and no more of `all` is asked for.
    * @param publish publishes one chunk in one transaction; its failure ends the whole.
    */
   async inChunks<T, R extends TerminalRecord>(
-    all: readonly T[],
+    all: Iterable<T>,
     render: (one: T) => R,
     publish: (chunk: readonly R[]) => Promise<void>,
   ): Promise<void> {
     let chunk: R[] = [];
     let bytes = 0;
-    for (const [index, one] of all.entries()) {
+    for (const one of all) {
       const terminal = render(one);
       chunk.push(terminal);
       bytes += bytesOf(terminal.record);
-      if (index < all.length - 1 && !this.isFull(chunk.length, bytes)) continue;
+      if (!this.isFull(chunk.length, bytes)) continue;
       await publish(chunk);
       chunk = [];
       bytes = 0;
     }
+    if (chunk.length > 0) await publish(chunk);
   }
 
   /** Whether Kafka refused the terminal record of this source record, alone in its transaction. */

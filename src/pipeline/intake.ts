@@ -3,21 +3,22 @@
  * what cannot be decoded to the dead letters (DESIGN 3 'Intake').
  */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
-import type { FetchedBatch } from '../core/ports/kafka.ts';
+import type { FetchedBatch, RecordPiece } from '../core/ports/kafka.ts';
 import { RefusedError } from './errors.ts';
 import type { Held } from './in-hand.ts';
 import { type EndsWanted, LogEnds } from './log-ends.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { rangesBehind } from './source-log.ts';
-import { deadLetterUndecodable, type Undecodable } from './undecodable.ts';
+import { deadLetterUndecodable, type Undecodable, type UnreadableRange } from './undecodable.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
-/** Taken records that cannot be decoded. */
+/** Taken records that cannot be decoded, and offsets that cannot be read. */
 interface Poison {
   readonly records: readonly Undecodable[];
+  readonly unreadable: UnreadableRange | undefined;
   readonly held: Held | undefined;
 }
 
@@ -98,7 +99,7 @@ export class Intake implements EndsWanted {
     const expected = this.#expected.get(batch.partition);
     if (expected === undefined) return;
     this.#ends.fetched(batch.partition, batch.endOffset, this.#shard.context.clock.now());
-    if (batch.records.length === 0 && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
+    if (batch.nextOffset === batch.fetchOffset && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
       this.#checkRange(batch.partition);
       return;
     }
@@ -188,15 +189,11 @@ export class Intake implements EndsWanted {
 
   async #drain(): Promise<void> {
     this.#draining = true;
-    const { signal } = this.#shard;
     try {
       for (let batch = this.#inbox[0]; batch !== undefined; batch = this.#inbox[0]) {
-        await this.#shard.prepared(batch.records);
-        signal.throwIfAborted();
-        const poison = await this.#takeInTurn(batch);
-        signal.throwIfAborted();
-        this.#schedule();
-        await deadLetterUndecodable(this.#shard, poison.records, poison.held);
+        await this.#takeAll(batch);
+        this.#inbox.shift();
+        this.#inboxBytes -= batch.bytes;
         if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
         this.#flow();
       }
@@ -205,36 +202,70 @@ export class Intake implements EndsWanted {
     }
   }
 
-  /** @returns the records that cannot be decoded. */
-  async #takeInTurn(batch: FetchedBatch): Promise<Poison> {
-    const { context, signal } = this.#shard;
-    const { budget } = context;
-    let letNextIn: (() => void) | undefined;
-    if (!budget.mayTake) {
-      this.#waitingForTurn = true;
-      this.#flow();
-      const done = context.waits.begin('memory', this.#shard.who);
-      try {
-        letNextIn = await budget.intakeTurn(signal);
-      } finally {
-        done();
-        this.#waitingForTurn = false;
-      }
-    }
-    try {
+  /** Piece by piece: what is decoded and not yet taken is one piece, whatever the batch unpacks to. */
+  async #takeAll(batch: FetchedBatch): Promise<void> {
+    const { signal } = this.#shard;
+    let admitted = false;
+    const admit = async (bytes: number) => {
+      const release = await this.#admit(bytes);
+      admitted = true;
+      return release;
+    };
+    for await (const piece of batch.pieces(admit)) {
       signal.throwIfAborted();
-      const poison = this.#take(batch);
-      this.#inbox.shift();
-      this.#inboxBytes -= batch.bytes;
-      return poison;
+      await this.#shard.prepared(piece.records);
+      signal.throwIfAborted();
+      const poison = await this.#takeInTurn(batch.partition, piece, admitted);
+      signal.throwIfAborted();
+      this.#schedule();
+      await deadLetterUndecodable(this.#shard, poison.records, poison.unreadable, poison.held);
+      signal.throwIfAborted();
+      admitted = false;
+      this.#flow();
+    }
+    signal.throwIfAborted();
+  }
+
+  /**
+   * Memory for a record larger than a piece. The turn comes first: work that waits for room of intake would keep settling, which
+   * makes that room, from its own. @throws the signal's reason
+   */
+  async #admit(bytes: number): Promise<() => void> {
+    const { context, signal } = this.#shard;
+    const letNextIn = await this.#turn();
+    letNextIn?.();
+    return this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
+  }
+
+  /** Resolves when intake has room. @returns what lets the next in. @throws the signal's reason */
+  async #turn(): Promise<(() => void) | undefined> {
+    const { context, signal } = this.#shard;
+    if (context.budget.mayTake) return undefined;
+    this.#waitingForTurn = true;
+    this.#flow();
+    const done = context.waits.begin('memory', this.#shard.who);
+    try {
+      return await context.budget.intakeTurn(signal);
+    } finally {
+      done();
+      this.#waitingForTurn = false;
+    }
+  }
+
+  /** @param admitted it had its turn before it was read. @returns what cannot be decoded. */
+  async #takeInTurn(partition: number, piece: RecordPiece, admitted: boolean): Promise<Poison> {
+    const letNextIn = admitted ? undefined : await this.#turn();
+    try {
+      this.#shard.signal.throwIfAborted();
+      return this.#take(partition, piece);
     } finally {
       letNextIn?.();
     }
   }
 
-  #take(batch: FetchedBatch): Poison {
+  #take(number: number, { records, unreadable, nextOffset }: RecordPiece): Poison {
     const { context, state, inHand } = this.#shard;
-    const partition = state.partition(batch.partition);
+    const partition = state.partition(number);
     const { kind, budget } = context;
     const nowMs = context.clock.now();
     const poison: Undecodable[] = [];
@@ -242,7 +273,7 @@ export class Intake implements EndsWanted {
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = partition.position;
-    for (const record of batch.records) {
+    for (const record of records) {
       const { offset } = record;
       if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
       if (offset < position) continue;
@@ -266,11 +297,39 @@ export class Intake implements EndsWanted {
         skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
       }
     }
-    partition.passGap(position, batch.nextOffset);
-    partition.position = Math.max(position, batch.nextOffset);
+    let letters = poison.length;
+    let range: UnreadableRange | undefined;
+    if (unreadable !== undefined && unreadable.poison.reason !== 'unreadable_batch') {
+      // A single record, whose own timestamp is known.
+      if (!partition.matches(unreadable.from, unreadable.timestampMs)) throw this.#recreated(number, unreadable.from);
+    }
+    if (unreadable !== undefined && unreadable.to > position) {
+      const from = Math.max(position, unreadable.from);
+      range = { ...unreadable, from, partition: number };
+      partition.passGap(position, from);
+      position = unreadable.to;
+      const places = partition.unclaimedIn(from, position);
+      this.#sayUnreadable(range, places);
+      consumed += places;
+      letters += places;
+      oldestPoisonMs = Math.min(oldestPoisonMs, unreadable.timestampMs);
+    }
+    partition.passGap(position, nextOffset);
+    partition.position = Math.max(position, nextOffset);
     context.ledger.consumed(consumed);
     for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
-    return { records: poison, held: poison.length === 0 ? undefined : inHand.unclaimed.hold(poison.length, oldestPoisonMs) };
+    const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
+    return { records: poison, unreadable: range, held };
+  }
+
+  #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {
+    if (letters === 0) return;
+    const { logger, context } = this.#shard;
+    const { topic } = context.options.source;
+    logger.warn(
+      { topic, partition, from, to, reason: poison.reason, cause: poison.message, letters },
+      'records of the source topic cannot be read: they become dead letters',
+    );
   }
 
   #seal(sealed: SealedItems): void {

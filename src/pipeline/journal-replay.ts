@@ -1,33 +1,48 @@
 /** Reads a shard's journal through the group, from its beginning to the barrier (DESIGN 3 'Claim'). */
-import type { JournalMeta } from '../core/journal-records.ts';
+import { JournalFormatError, type JournalMeta } from '../core/journal-records.ts';
 import { type JournalState, JournalView } from '../core/journal-view.ts';
 import type { Clock } from '../core/ports/clock.ts';
-import type { FetchedBatch, ShardGroup } from '../core/ports/kafka.ts';
+import type { FetchedBatch, RecordPiece, ShardGroup } from '../core/ports/kafka.ts';
 import { ShardLostError } from './errors.ts';
+
+/** Fetched but not yet folded: beyond it the journal pauses. */
+const MAX_INBOX_BYTES = 1024 * 1024;
 
 /** A replay that reads nothing for this long has lost its place; claiming again is the cure. */
 const STALL_MS = 60_000;
 
+/** Records of a journal are small. */
+const NO_WAIT = () => Promise.resolve(() => {});
+
 export class JournalReplay {
   readonly #group: ShardGroup;
   readonly #clock: Clock;
+  readonly #topic: string;
   readonly #shard: number;
   readonly #view = new JournalView();
+  /** Up to where the journal was folded. undefined: nothing is read. */
   #position: number | undefined;
+  /** Where the next fetched batch must start: ahead of the position by what is in the inbox. */
+  #expected = 0;
+  readonly #inbox: FetchedBatch[] = [];
+  #inboxBytes = 0;
+  #folding = false;
   /** Offset of our own owner record, once written. */
   #barrier: number | undefined;
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor(group: ShardGroup, clock: Clock, shard: number) {
+  constructor({ group, clock, topic, shard }: { group: ShardGroup; clock: Clock; topic: string; shard: number }) {
     this.#group = group;
     this.#clock = clock;
+    this.#topic = topic;
     this.#shard = shard;
   }
 
   /** Begins to read at the journal's first offset. */
   start(from: number): void {
     this.#position = from;
+    this.#expected = from;
     this.#read();
   }
 
@@ -37,7 +52,7 @@ export class JournalReplay {
   }
 
   #read(): void {
-    this.#group.seek('journal', this.#shard, this.#position as number);
+    this.#group.seek('journal', this.#shard, this.#expected);
     this.#group.resume('journal', this.#shard);
   }
 
@@ -48,23 +63,56 @@ export class JournalReplay {
 
   fetched(batch: FetchedBatch): void {
     if (this.#position === undefined || this.#failure !== undefined) return;
-    if (batch.fetchOffset !== this.#position) {
+    if (batch.fetchOffset !== this.#expected) {
       // Under way when the position was moved.
-      this.#group.seek('journal', this.#shard, this.#position);
+      this.#group.seek('journal', this.#shard, this.#expected);
       return;
     }
+    this.#expected = batch.nextOffset;
+    this.#inbox.push(batch);
+    this.#inboxBytes += batch.bytes;
+    if (this.#inboxBytes > MAX_INBOX_BYTES) this.#group.pause('journal', this.#shard);
+    if (!this.#folding) void this.#foldAll();
+  }
+
+  /** Never rejects: a failure is what the reader of the state is told. */
+  async #foldAll(): Promise<void> {
+    this.#folding = true;
     try {
-      for (const record of batch.records) {
-        if (this.#barrier !== undefined && record.offset > this.#barrier) {
-          throw new ShardLostError('the journal goes on behind our claim: another instance owns the shard');
+      for (let batch = this.#inbox.shift(); batch !== undefined; batch = this.#inbox.shift()) {
+        for await (const piece of batch.pieces(NO_WAIT)) {
+          if (this.#position === undefined) return;
+          this.#fold(piece);
+          this.#position = piece.nextOffset;
+          this.#wake?.();
         }
-        this.#view.fold(record.key?.toString() ?? '', record.value?.toString() ?? null);
+        const full = this.#inboxBytes > MAX_INBOX_BYTES;
+        this.#inboxBytes -= batch.bytes;
+        if (this.#position === undefined) return;
+        this.#position = batch.nextOffset;
+        if (full && this.#inboxBytes <= MAX_INBOX_BYTES) this.#group.resume('journal', this.#shard);
       }
     } catch (error) {
       this.#failure = error;
+    } finally {
+      this.#folding = false;
+      this.#wake?.();
     }
-    this.#position = batch.nextOffset;
-    this.#wake?.();
+  }
+
+  #fold({ records, unreadable }: RecordPiece): void {
+    for (const record of records) {
+      if (this.#barrier !== undefined && record.offset > this.#barrier) {
+        throw new ShardLostError('the journal goes on behind our claim: another instance owns the shard');
+      }
+      this.#view.fold(record.key?.toString() ?? '', record.value?.toString() ?? null);
+    }
+    if (unreadable !== undefined) {
+      const { from, poison } = unreadable;
+      throw new JournalFormatError(
+        `the journal ${this.#topic} cannot be read at partition ${this.#shard}, offset ${from}: ${poison.message}`,
+      );
+    }
   }
 
   /** The journal's meta record, looked for up to `end`. undefined when there is none: a new journal. */

@@ -4,12 +4,12 @@
  */
 import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { ContentItem, Poison, SourceRecord } from '../core/record.ts';
+import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import { readToDecode } from './source-log.ts';
+import { readToDecode, type UnreadableRecord } from './source-log.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** Records to be read again, and what becomes of them. */
@@ -44,6 +44,8 @@ interface Reading extends Ready {
   readonly left: CoordinateSet;
   readonly items: ContentItem[];
   readonly unreadable: Map<string, { readonly poison: Poison; readonly records: ClaimedCoordinate[] }>;
+  /** Why the log could not give a record that is still there, by `placeOf`. */
+  readonly lost: Map<string, Poison>;
 }
 
 /** Each record that is read is looked for in all that a pass serves. */
@@ -96,7 +98,12 @@ export class Rewind {
     const release = await readToDecode(this.#shard, bytes, () => {
       may = may.filter((one) => this.#stillMay(one));
       readings = may.map(reading);
-      return { wanted: allOf(readings), found: (records) => this.#decodeAll(readings, records) };
+      const found = (records: readonly SourceRecord[], lost: readonly UnreadableRecord[]) => {
+        this.#decodeAll(readings, records);
+        for (const one of lost)
+          readings.find(({ left }) => left.has(one.partition, one.offset))?.lost.set(placeOf(one), one.poison);
+      };
+      return { wanted: allOf(readings), found };
     });
     // A batch that is made here holds the pass's memory until its body is encoded; from then on the body counts.
     let holders = 1;
@@ -108,11 +115,13 @@ export class Rewind {
       return new BatchMemory((change) => budget.adopt(change), 0, letGo);
     };
     try {
-      for (const { wanted, records, left, items, unreadable, pass } of readings) {
-        const gone = [...records].filter(({ partition, offset }) => left.has(partition, offset));
-        for (const { poison, records: some } of [...unreadable.values(), { poison: GONE, records: gone }]) {
+      for (const { wanted, records, left, items, unreadable, lost, pass } of readings) {
+        for (const at of records) {
+          if (left.has(at.partition, at.offset)) noteUnreadable(unreadable, at, lost.get(placeOf(at)) ?? GONE);
+        }
+        for (const { poison, records: some } of unreadable.values()) {
           const { from, held } = wanted;
-          if (some.length > 0) this.#letters.add({ records: new CoordinateList(some), from, held, poison, stage: 'rewind' });
+          this.#letters.add({ records: new CoordinateList(some), from, held, poison, stage: 'rewind' });
         }
         signal.throwIfAborted();
         await wanted.found(items, pass, memory);
@@ -149,12 +158,18 @@ export class Rewind {
       'poison' in decoded
         ? decoded.poison
         : { reason: 'source_unavailable', message: `configuration skips this record now (${decoded.skip})` };
-    const key = `${poison.reason} ${poison.message}`;
-    const same = unreadable.get(key) ?? { poison, records: [] };
-    unreadable.set(key, same);
-    same.records.push({ partition, offset, timestampMs, replay });
+    noteUnreadable(unreadable, { partition, offset, timestampMs, replay }, poison);
   }
 }
+
+function noteUnreadable(unreadable: Reading['unreadable'], at: ClaimedCoordinate, poison: Poison): void {
+  const key = `${poison.reason} ${poison.message}`;
+  const same = unreadable.get(key) ?? { poison, records: [] };
+  unreadable.set(key, same);
+  same.records.push(at);
+}
+
+const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 const GONE: Poison = {
   reason: 'source_unavailable',
@@ -169,5 +184,5 @@ function allOf(readings: readonly Reading[]): CoordinateSet {
 
 function reading(ready: Ready): Reading {
   const records = ready.wanted.records();
-  return { ...ready, records, left: CoordinateSet.of(records), items: [], unreadable: new Map() };
+  return { ...ready, records, left: CoordinateSet.of(records), items: [], unreadable: new Map(), lost: new Map() };
 }

@@ -95,7 +95,7 @@ export class ShardWorker {
       who: `shard ${shard}`,
       onFailure: (error) => this.#end(error),
     });
-    this.#replay = new JournalReplay(context.group, context.clock, shard);
+    this.#replay = new JournalReplay({ group: context.group, clock: context.clock, topic: context.options.journal.topic, shard });
   }
 
   get partitions(): readonly number[] {

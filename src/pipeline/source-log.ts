@@ -1,8 +1,8 @@
 /** Questions about the source topic's log, and records that are read from it again. */
 import type { CoordinateSet } from '../core/job.ts';
 import type { OffsetSet } from '../core/offset-set.ts';
-import type { PartitionRange } from '../core/ports/kafka.ts';
-import type { Header, SourceRecord } from '../core/record.ts';
+import type { PartitionRange, RecordPiece, UnreadableRecords } from '../core/ports/kafka.ts';
+import type { Header, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
 import { ShardLostError, Unprepared } from './errors.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -29,17 +29,21 @@ export async function rangesBehind(
   return ask();
 }
 
+/** A record that is still in the log, and cannot be read any more. */
+export interface UnreadableRecord extends SourceCoordinate {
+  readonly poison: Poison;
+}
+
+/** Takes what was found of the wanted records. The records are valid until it returns. */
+export type FoundAgain = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => void | Promise<void>;
+
 /**
  * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
  * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
  * reader waits for what was there once.
  * @throws what ends the shard
  */
-export async function readAgain(
-  shard: ShardRuntime,
-  wanted: CoordinateSet,
-  found: (records: readonly SourceRecord[]) => void | Promise<void>,
-): Promise<void> {
+export async function readAgain(shard: ShardRuntime, wanted: CoordinateSet, found: FoundAgain): Promise<void> {
   const { context, signal } = shard;
   // `found` may take out of the set what it finds.
   const spans = wanted.entries().flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
@@ -49,8 +53,11 @@ export async function readAgain(
     const start = ranges.get(partition)?.start;
     if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
     if (to < start) continue;
-    const mine = async (records: readonly SourceRecord[]) => {
-      await found(records.filter(({ offset }) => offsets.has(offset)));
+    const mine = async ({ records, unreadable }: RecordPiece) => {
+      await found(
+        records.filter(({ offset }) => offsets.has(offset)),
+        unreadable === undefined ? [] : unreadableOf(partition, unreadable, offsets),
+      );
     };
     await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
   }
@@ -66,7 +73,10 @@ export async function readAgain(
 export async function readToDecode(
   shard: ShardRuntime,
   bytes: number,
-  begin: () => { readonly wanted: CoordinateSet; readonly found: (records: readonly SourceRecord[]) => void },
+  begin: () => {
+    readonly wanted: CoordinateSet;
+    readonly found: (...found: Parameters<FoundAgain>) => void;
+  },
 ): Promise<() => void> {
   const { context, signal } = shard;
   // Twice as patient each time: what was found to be no schema is asked for again after a while.
@@ -74,10 +84,10 @@ export async function readToDecode(
     const release = await shard.saysWhy('work_memory', context.budget.rewind(bytes, signal));
     try {
       const { wanted, found } = begin();
-      await readAgain(shard, wanted, async (records) => {
+      await readAgain(shard, wanted, async (records, unreadable) => {
         await shard.prepared(records, patienceMs);
         signal.throwIfAborted();
-        found(records);
+        found(records, unreadable);
       });
       return release;
     } catch (error) {
@@ -86,6 +96,13 @@ export async function readToDecode(
       await error.ready;
     }
   }
+}
+
+/** A range may hold a million offsets: those that are wanted are fewer. */
+function unreadableOf(partition: number, { from, to, poison }: UnreadableRecords, wanted: OffsetSet): UnreadableRecord[] {
+  const found: UnreadableRecord[] = [];
+  for (const offset of wanted) if (offset >= from && offset < to) found.push({ partition, offset, poison });
+  return found;
 }
 
 interface Span {

@@ -13,7 +13,7 @@ import type { TerminalRecord } from './chunk-memory.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { detached, readAgain, readToDecode } from './source-log.ts';
+import { detached, readAgain, readToDecode, type UnreadableRecord } from './source-log.ts';
 
 /** A record that becomes a dead letter: gone, not what it was when it was taken, or given up by the kind. */
 interface Letter extends SourceCoordinate {
@@ -122,7 +122,9 @@ export class SourceSettler {
     let items: ContentItem[] = [];
     let unread: Letter[] = [];
     let missing = piece;
-    const found = (records: readonly SourceRecord[]) => {
+    let lost = new Map<string, Poison>();
+    const found = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => {
+      for (const one of unreadable) lost.set(placeOf(one), one.poison);
       for (const record of records) {
         const { partition, offset } = record;
         missing.delete(partition, offset);
@@ -136,10 +138,10 @@ export class SourceSettler {
       }
     };
     const release = await readToDecode(this.#shard, bytes, () => {
-      [items, unread, missing] = [[], [], piece.clone()];
+      [items, unread, missing, lost] = [[], [], piece.clone(), new Map()];
       return { wanted: piece, found };
     });
-    for (const at of missing) unread.push({ ...at, record: undefined, poison: GONE });
+    for (const at of missing) unread.push({ ...at, record: undefined, poison: lost.get(placeOf(at)) ?? GONE });
     return { items, unread, release };
   }
 

@@ -1,23 +1,36 @@
-/** Source records that cannot be decoded: each ends as a dead letter, claimed in the same transaction (I2). */
+/** Source records that cannot be decoded, or not even read: each ends as a dead letter, claimed in the same transaction (I2). */
 import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
+import type { UnreadableRecords } from '../core/ports/kafka.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
+import type { TakenRecord } from '../core/shard-state.ts';
 import type { Held } from './in-hand.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 export interface Undecodable {
-  readonly record: SourceRecord;
+  /** The record as it was read, or the place of one that cannot be read. */
+  readonly record: SourceRecord | TakenRecord;
   readonly poison: Poison;
 }
 
-/** Publishes their dead letters, chunk by chunk. @throws TransactionError, or what ended the queue before. */
+/** Offsets of one partition that cannot be read, and of which some may be claimed already. */
+export interface UnreadableRange extends UnreadableRecords {
+  readonly partition: number;
+}
+
+/**
+ * Publishes their dead letters, chunk by chunk: first those of the records, then those of the unreadable range, of which no
+ * more than a chunk is looked at at once.
+ * @throws TransactionError, or what ended the queue before.
+ */
 export async function deadLetterUndecodable(
   shard: ShardRuntime,
   records: readonly Undecodable[],
+  unreadable: UnreadableRange | undefined,
   held: Held | undefined,
 ): Promise<void> {
   const { context, state, chunk } = shard;
   const letter = ({ record, poison: why }: Undecodable) => {
-    const { partition, offset, timestampMs } = record;
+    const { partition } = record;
     const about: DeadLetterContext = {
       topic: context.options.source.topic,
       stage: 'decode',
@@ -25,11 +38,33 @@ export async function deadLetterUndecodable(
       maxValueBytes: context.topics.maxDeadLetterBytes,
     };
     // Key and headers alone may be more than the topic takes: then the coordinates must do.
-    const make = chunk.isOversized(record) ? deadLetterOf : deadLetter;
-    return { partition, offset, timestampMs, held, reason: why.reason, record: make(record, why, about) };
+    const whole = 'value' in record && !chunk.isOversized(record);
+    const { offset, timestampMs } = record;
+    const place = { partition, offset, timestampMs, isOfBatch: 'isOfBatch' in record && record.isOfBatch === true };
+    return {
+      ...place,
+      held,
+      reason: why.reason,
+      record: whole ? deadLetter(record, why, about) : deadLetterOf(record, why, about),
+    };
   };
-  await chunk.inChunks(records, letter, async (letters) => {
+  await chunk.inChunks(allOf(shard, records, unreadable), letter, async (letters) => {
     await shard.deadLetter(letters);
-    for (const { reason } of letters) context.ledger.deadLettered(reason, 1);
+    for (const [reason, { length }] of Map.groupBy(letters, (one) => one.reason)) context.ledger.deadLettered(reason, length);
   });
+}
+
+function* allOf(
+  { state }: ShardRuntime,
+  records: readonly Undecodable[],
+  range: UnreadableRange | undefined,
+): Generator<Undecodable> {
+  yield* records;
+  if (range === undefined) return;
+  const { partition, timestampMs, poison } = range;
+  const claims = state.partition(partition);
+  const isOfBatch = poison.reason === 'unreadable_batch';
+  for (let offset = range.from; offset < range.to; offset++) {
+    if (!claims.isClaimed(offset)) yield { record: { partition, offset, timestampMs, isOfBatch }, poison };
+  }
 }

@@ -1,6 +1,7 @@
 /** What every SourceReader does. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { RecordPiece } from '../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { type KafkaWorld, numbered, type WorldFactory } from './kafka-world.ts';
 
@@ -16,11 +17,11 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
     async function read(partition: number, from: number, to: number): Promise<{ records: SourceRecord[]; passed: number[] }> {
       const records: SourceRecord[] = [];
       const passed: number[] = [];
-      const onBatch = (batch: readonly SourceRecord[], next: number) => {
-        records.push(...batch);
-        passed.push(next);
+      const onPiece = (piece: RecordPiece) => {
+        records.push(...piece.records);
+        passed.push(piece.nextOffset);
       };
-      await world.settle(world.sourceReader().read({ partition, from, to }, onBatch, never));
+      await world.settle(world.sourceReader().read({ partition, from, to }, onPiece, never));
       return { records, passed };
     }
 
@@ -83,8 +84,8 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       await world.settle(world.produce(world.topics.source, 1, numbered(10, 3)));
       const reader = world.sourceReader();
       const seen: string[] = [];
-      const onBatch = (records: readonly SourceRecord[]) => void seen.push(...records.map(({ value }) => String(value)));
-      await world.settle(Promise.all([0, 1].map((partition) => reader.read({ partition, from: 0, to: 2 }, onBatch, never))));
+      const onPiece = ({ records }: RecordPiece) => void seen.push(...records.map(({ value }) => String(value)));
+      await world.settle(Promise.all([0, 1].map((partition) => reader.read({ partition, from: 0, to: 2 }, onPiece, never))));
       assert.deepEqual(seen.sort(), ['v0', 'v1', 'v10', 'v11', 'v12', 'v2']);
     });
 
@@ -99,10 +100,10 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
 
     it('rejects what the receiver throws', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
-      const onBatch = () => {
+      const onPiece = () => {
         throw new Error('the receiver is full');
       };
-      await assert.rejects(world.settle(world.sourceReader().read({ partition: 0, from: 0, to: 2 }, onBatch, never)), /full/);
+      await assert.rejects(world.settle(world.sourceReader().read({ partition: 0, from: 0, to: 2 }, onPiece, never)), /full/);
     });
 
     it('commits nothing', async () => {

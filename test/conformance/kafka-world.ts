@@ -51,6 +51,7 @@ export class RecordingListener implements GroupListener {
   readonly assignments: Assignment[] = [];
   readonly batches: FetchedBatch[] = [];
   readonly losses: string[] = [];
+  readonly #records = new Map<FetchedBatch, SourceRecord[]>();
   onJoined: (assignment: Assignment) => void = () => undefined;
   onFetched: (batch: FetchedBatch) => void = () => undefined;
 
@@ -61,6 +62,11 @@ export class RecordingListener implements GroupListener {
 
   fetched(batch: FetchedBatch): void {
     this.batches.push(batch);
+    const read: SourceRecord[] = [];
+    this.#records.set(batch, read);
+    void (async () => {
+      for await (const piece of batch.pieces(async () => () => undefined)) read.push(...piece.records);
+    })();
     this.onFetched(batch);
   }
 
@@ -75,7 +81,7 @@ export class RecordingListener implements GroupListener {
   records(stream: Stream, partition: number): SourceRecord[] {
     return this.batches
       .filter((batch) => batch.stream === stream && batch.partition === partition)
-      .flatMap((batch) => batch.records);
+      .flatMap((batch) => this.#records.get(batch) ?? []);
   }
 
   values(stream: Stream, partition: number): (string | undefined)[] {

@@ -72,6 +72,7 @@ function explainText(report: Explanation, nowMs: number): string {
 
 function recordText({ record, timestampMs, valueBytes }: Explanation['source'], nowMs: number): string {
   if (record === 'removed') return 'removed from the source topic by retention';
+  if (record === 'unreadable') return 'it is there, and cannot be read';
   if (record === 'none' || timestampMs === null) return 'none is committed at this offset';
   const size = valueBytes === null ? 'no value' : counted(valueBytes, 'byte');
   return `${size}, ${instant(timestampMs)} (${ago(timestampMs, nowMs)} ago)`;

@@ -1,8 +1,35 @@
 /** Kafka as the engine sees it. `src/kafka` implements it over kafkajs; tests may script it in memory. */
-import type { OutgoingRecord, RecordHeaders, SourceRecord } from '../record.ts';
+import type { OutgoingRecord, Poison, RecordHeaders, SourceRecord } from '../record.ts';
 
 /** The two topics that one consumer group reads: content, and the connector's own journal. */
 export type Stream = 'source' | 'journal';
+
+/** Offsets whose records cannot be read: a fact about the batch, or the one record, that they stand in. */
+export interface UnreadableRecords {
+  /** First offset. */
+  readonly from: number;
+  /** One past the last. */
+  readonly to: number;
+  /** Of the record, or for a whole batch (`unreadable_batch`) of the batch. */
+  readonly timestampMs: number;
+  /** `unreadable_batch`, `too_large` or `too_many_headers`. */
+  readonly poison: Poison;
+}
+
+/** A stretch of the log that is decoded at once: some records, then perhaps offsets that cannot be read. Valid until the next piece is asked for. */
+export interface RecordPiece {
+  readonly records: readonly SourceRecord[];
+  /** Behind all of the records. */
+  readonly unreadable: UnreadableRecords | undefined;
+  /** One past the last offset that the piece covers, gaps included. */
+  readonly nextOffset: number;
+}
+
+/**
+ * Waits for memory before a single record larger than a piece is materialised; that record has a piece of its own. The release
+ * is called when the next piece is asked for. A rejection ends the pieces.
+ */
+export type AdmitLargeRecord = (bytes: number) => Promise<() => void>;
 
 /**
  * Also tells of a position outside the log, at once and without records. Below the start (retention): `fetchOffset` is the
@@ -18,9 +45,13 @@ export interface FetchedBatch {
   readonly nextOffset: number;
   /** End of the partition when it was fetched (read_committed: last stable offset). */
   readonly endOffset: number;
-  readonly records: readonly SourceRecord[];
-  /** Size on the wire, roughly, in bytes. */
+  /** Size as fetched, in bytes; unpacked it may be any number of times as large. */
   readonly bytes: number;
+  /**
+   * Decodes piece by piece, as they are asked for; the last piece ends at `nextOffset`. To be asked for once; whoever stops early
+   * ends the iterator.
+   */
+  pieces(admit: AdmitLargeRecord): AsyncIterable<RecordPiece>;
 }
 
 export interface Assignment {
@@ -163,13 +194,13 @@ export interface ClusterAdmin {
 /** Reads old source records again, apart from the group (a rewind, DESIGN 3). Never commits. */
 export interface SourceReader {
   /**
-   * Delivers the records of one partition from `from` to `to` (inclusive), in order, in batches; `next` says how far the
-   * log was passed, gaps included. Resolves when `to` was passed. `from` below the log's start begins at the start.
-   * Awaits `onBatch`, so that the caller can hold it back.
+   * Delivers one partition from `from` to `to` (inclusive), in order, piece by piece. Resolves when `to` was passed; nothing
+   * above it is delivered, but `nextOffset` may lie beyond. `from` below the log's start begins at the start.
+   * Awaits `onPiece`, so that the caller can hold it back. One large record at a time is read without asking for memory.
    */
   read(
     range: { readonly partition: number; readonly from: number; readonly to: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
   close(): Promise<void>;

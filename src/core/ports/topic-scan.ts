@@ -1,5 +1,5 @@
 /** Topics as an observer reads them: no group is joined, nothing is committed, no transactional id is touched. */
-import type { SourceRecord } from '../record.ts';
+import type { RecordPiece } from './kafka.ts';
 
 export interface PartitionBounds {
   /** First offset still in the log. */
@@ -16,14 +16,14 @@ export interface TopicScan {
   /** For each partition the first offset whose record is not older than `timestampMs`; the end when there is none. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
-   * The committed records of one partition from `from` up to, not including, `until`, in order; `next` says how far the log was
-   * passed. Waits while an open transaction holds readers back below `until`. Awaits `onBatch`.
+   * What is committed in one partition from `from` up to, not including, `until`, in order, piece by piece. Waits while an open
+   * transaction holds readers back below `until`. Awaits `onPiece`.
    * @throws the signal's reason when aborted.
    */
   read(
     topic: string,
     range: { readonly partition: number; readonly from: number; readonly until: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
   /** How the group stands, as Kafka calls it (Stable, Empty, Dead, …), and its number of members. */

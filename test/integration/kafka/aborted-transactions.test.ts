@@ -1,6 +1,7 @@
 /** Mend 3 of src/kafka/kafkajs-fixes.ts: take it out and these fail. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { Client } from '../../../src/kafka/connect.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { RecordingListener } from '../../conformance/kafka-world.ts';
@@ -62,7 +63,7 @@ it('neither the group nor the reader sees a record of an aborted transaction, ho
   assert.deepEqual(listener.values('source', 0).sort(), expected);
 
   const read: string[] = [];
-  const onBatch = (records: readonly { value: Buffer | null }[]) => void read.push(...records.map(({ value }) => String(value)));
-  await world.settle(world.sourceReader().read({ partition: 0, from: 0, to: end - 1 }, onBatch, new AbortController().signal));
+  const onPiece = ({ records }: RecordPiece) => void read.push(...records.map(({ value }) => String(value)));
+  await world.settle(world.sourceReader().read({ partition: 0, from: 0, to: end - 1 }, onPiece, new AbortController().signal));
   assert.deepEqual(read.sort(), expected);
 });

@@ -30,7 +30,7 @@ describe('an offset out of range', () => {
     group.resume('source', 0);
     await world.until('the rest is read', () => listener.records('source', 0).length === 4);
     assert.equal(listener.batches[0]?.fetchOffset, 6);
-    assert.deepEqual(listener.batches[0]?.records, []);
+    assert.equal(listener.batches[0]?.nextOffset, 6);
     assert.deepEqual(
       listener.records('source', 0).map(({ offset }) => offset),
       [6, 7, 8, 9],
@@ -47,7 +47,7 @@ describe('an offset out of range', () => {
     group.resume('source', 0);
     await world.until('the listener is told', () => listener.batches.length > 0);
     const [batch] = listener.batches;
-    assert.deepEqual([batch?.fetchOffset, batch?.nextOffset, batch?.records.length], [3, 3, 0]);
+    assert.deepEqual([batch?.fetchOffset, batch?.nextOffset], [3, 3]);
   });
 
   it('beyond the end: the listener is told by an end before the position; the partition waits, the others go on', async () => {

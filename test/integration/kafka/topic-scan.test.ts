@@ -35,7 +35,7 @@ test('an open transaction separates the stable end from the end, and a read belo
   const reading = scan.read(
     topic,
     { partition: 0, from: 0, until: 4 },
-    (records) => {
+    ({ records }) => {
       for (const { value } of records) seen.push(String(value));
       stableSeen.resolve();
     },

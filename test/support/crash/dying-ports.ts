@@ -138,7 +138,7 @@ function dyingGroup(inner: ShardGroup, transactions: Transactions, fate: Fate): 
       inner.start({
         joined: (assignment) => listener.joined(assignment),
         fetched: (batch) => {
-          if (batch.stream === 'journal' && batch.records.length > 0)
+          if (batch.stream === 'journal' && batch.nextOffset > batch.fetchOffset)
             fate.reached(transactions.claimed ? 'replay:after-fence' : 'replay:before-fence');
           listener.fetched(batch);
         },
@@ -155,10 +155,10 @@ function dyingGroup(inner: ShardGroup, transactions: Transactions, fate: Fate): 
 
 function dyingReader(inner: SourceReader, fate: Fate): SourceReader {
   return {
-    async read(range, onBatch, signal) {
-      const mid: typeof onBatch = (records, next) => {
+    async read(range, onPiece, signal) {
+      const mid: typeof onPiece = (piece) => {
         fate.reached('read:mid');
-        return onBatch(records, next);
+        return onPiece(piece);
       };
       await inner.read(range, mid, signal);
       fate.reached('read:after');

@@ -46,8 +46,8 @@ export function rewriteReads(
   rewrite: (topic: string, records: readonly SourceRecord[]) => readonly SourceRecord[],
 ): void {
   const read = scan.read.bind(scan);
-  scan.read = (topic, range, onBatch, signal) =>
-    read(topic, range, (records, next) => onBatch(rewrite(topic, records), next), signal);
+  scan.read = (topic, range, onPiece, signal) =>
+    read(topic, range, (piece) => onPiece({ ...piece, records: rewrite(topic, piece.records) }), signal);
 }
 
 /** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */

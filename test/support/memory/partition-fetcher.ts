@@ -3,6 +3,7 @@ import type { FetchedBatch, Stream } from '../../../src/core/ports/kafka.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
+import { memoryBatch } from './pieces.ts';
 
 /** How often a position above the log's end is looked at again: only a seek, or a longer log, can help it. */
 const OUTSIDE_RETRY_MS = 5_000;
@@ -97,7 +98,8 @@ export class PartitionFetcher {
 
   #toBatch(read: LogRead): FetchedBatch {
     const bytes = read.records.reduce((sum, record) => sum + wireBytes(record), 0);
-    return { stream: this.#stream, partition: this.#partition, ...read, bytes };
+    const { fetchOffset, nextOffset, endOffset, pieces } = read;
+    return memoryBatch({ stream: this.#stream, partition: this.#partition, fetchOffset, nextOffset, endOffset, bytes }, pieces);
   }
 
   /** A position out of range counts as something to read: the answer, an empty batch, says where the log is. */

@@ -1,5 +1,6 @@
 /** One partition: an append-only log with transactions, control records, retention and compaction, as Kafka keeps it. */
-import type { OutgoingRecord, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import type { RecordPiece, UnreadableRecords } from '../../../src/core/ports/kafka.ts';
+import type { OutgoingRecord, Poison, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 
 interface Entry {
   readonly offset: number;
@@ -10,10 +11,14 @@ interface Entry {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
+  /** Why nothing can read it. */
+  unreadable?: Poison;
 }
 
 export interface LogRead {
   readonly records: readonly SourceRecord[];
+  /** The same, with what cannot be read between them. */
+  readonly pieces: readonly RecordPiece[];
   /** Where the read began: the position asked for, or the log's start when that was below it. */
   readonly fetchOffset: number;
   /** One past everything looked at: aborted data, control records and compacted gaps included. */
@@ -91,28 +96,36 @@ export class PartitionLog {
   read(from: number, maxRecords: number): LogRead {
     const endOffset = this.stableEnd;
     const fetchOffset = Math.max(from, this.#start);
-    const records: SourceRecord[] = [];
-    if (this.isOutOfRange(from)) return { records, fetchOffset, nextOffset: fetchOffset, endOffset };
+    const entries: Entry[] = [];
+    if (this.isOutOfRange(from)) return { records: [], pieces: [], fetchOffset, nextOffset: fetchOffset, endOffset };
     let nextOffset = Math.max(fetchOffset, endOffset);
     for (let i = this.#indexOf(fetchOffset); i < this.#entries.length; i++) {
       const entry = this.#entries[i] as Entry;
       if (entry.offset >= endOffset) break;
-      if (records.length >= maxRecords) {
+      if (entries.length >= maxRecords) {
         nextOffset = entry.offset;
         break;
       }
-      if (this.#isVisible(entry)) records.push(this.#toRecord(entry));
+      if (this.#isVisible(entry)) entries.push(entry);
     }
-    return { records, fetchOffset, nextOffset, endOffset };
+    const pieces = this.#pieces(entries, nextOffset);
+    return { records: pieces.flatMap(({ records }) => records), pieces, fetchOffset, nextOffset, endOffset };
+  }
+
+  /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. */
+  spoil(from: number, to: number, poison: Poison): void {
+    for (const entry of this.#entries) if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;
+    this.#changed();
   }
 
   isOutOfRange(offset: number): boolean {
     return offset < this.#start || offset > this.#end;
   }
 
-  /** Every record a read_committed consumer sees now. */
+  /** Every record a read_committed consumer sees now; those that cannot be read too. */
   committed(): readonly SourceRecord[] {
-    return this.read(this.#start, Number.POSITIVE_INFINITY).records;
+    const end = this.stableEnd;
+    return this.#entries.filter((entry) => entry.offset < end && this.#isVisible(entry)).map((entry) => this.#toRecord(entry));
   }
 
   /** Every record whose transaction was committed, also where an open transaction still hides it from consumers. */
@@ -148,6 +161,30 @@ export class PartitionLog {
 
   #isVisible(entry: Entry): boolean {
     return entry.control === undefined && (entry.transaction === undefined || !this.#aborted.has(entry.transaction));
+  }
+
+  #pieces(entries: readonly Entry[], nextOffset: number): RecordPiece[] {
+    const pieces: RecordPiece[] = [];
+    let records: SourceRecord[] = [];
+    let unreadable: UnreadableRecords | undefined;
+    const end = (at: number) => {
+      pieces.push({ records, unreadable, nextOffset: at });
+      [records, unreadable] = [[], undefined];
+    };
+    for (const entry of entries) {
+      const { offset, timestampMs, unreadable: poison } = entry;
+      if (unreadable !== undefined) {
+        if (poison === unreadable.poison && offset === unreadable.to) {
+          unreadable = { ...unreadable, to: offset + 1 };
+          continue;
+        }
+        end(unreadable.to);
+      }
+      if (poison === undefined) records.push(this.#toRecord(entry));
+      else unreadable = { from: offset, to: offset + 1, timestampMs, poison };
+    }
+    end(nextOffset);
+    return pieces;
   }
 
   #toRecord(entry: Entry): SourceRecord {

@@ -1,11 +1,11 @@
 /** SourceReader over MemoryKafka. */
 
 import { abortable } from '../../../src/core/abortable.ts';
-import type { SourceReader } from '../../../src/core/ports/kafka.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import type { RecordPiece, SourceReader } from '../../../src/core/ports/kafka.ts';
 import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import type { LogRead } from './partition-log.ts';
+import { below } from './pieces.ts';
 import { roundTrip } from './scheduler.ts';
 
 /** How long a log may end before the last offset that is wanted. */
@@ -27,7 +27,7 @@ export class MemorySourceReader implements SourceReader {
 
   async read(
     range: { readonly partition: number; readonly from: number; readonly to: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     const stop = AbortSignal.any([signal, this.#closed.signal]);
@@ -39,11 +39,10 @@ export class MemorySourceReader implements SourceReader {
         continue;
       }
       next = read.nextOffset;
-      await onBatch(
-        read.records.filter((record) => record.offset <= range.to),
-        next,
-      );
-      stop.throwIfAborted();
+      for (const piece of below(read.pieces, range.to + 1)) {
+        await onPiece(piece);
+        stop.throwIfAborted();
+      }
     }
   }
 

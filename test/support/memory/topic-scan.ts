@@ -2,11 +2,13 @@
 
 import { abortable } from '../../../src/core/abortable.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { PartitionBounds, TopicScan } from '../../../src/core/ports/topic-scan.ts';
 import { lastHeader, type SourceRecord } from '../../../src/core/record.ts';
 import type { Home } from './client.ts';
 import { sleepOn } from './clock.ts';
 import type { MemoryKafka } from './kafka.ts';
+import { below } from './pieces.ts';
 import { roundTrip } from './scheduler.ts';
 import type { ScriptedDecision } from './scripted-kind.ts';
 
@@ -42,7 +44,7 @@ export class MemoryTopicScan implements TopicScan {
   async read(
     topic: string,
     { partition, from, until }: { readonly partition: number; readonly from: number; readonly until: number },
-    onBatch: (records: readonly SourceRecord[], next: number) => void | Promise<void>,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
     for (let next = from; next < until; ) {
@@ -57,11 +59,10 @@ export class MemoryTopicScan implements TopicScan {
         continue;
       }
       next = read.nextOffset;
-      await onBatch(
-        read.records.filter(({ offset }) => offset < until).map((record) => this.#withEventId(record)),
-        next,
-      );
-      signal.throwIfAborted();
+      for (const piece of below(read.pieces, until)) {
+        await onPiece({ ...piece, records: piece.records.map((record) => this.#withEventId(record)) });
+        signal.throwIfAborted();
+      }
     }
   }
 

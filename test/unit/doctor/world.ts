@@ -191,7 +191,7 @@ export class FakeWorld {
     return {
       bounds: async (topic) => new Map([[0, { start: 0, stable: lengthOf(topic), end: lengthOf(topic) }]]),
       firstAt: async () => new Map(),
-      read: async (topic, { from, until }, onBatch) => {
+      read: async (topic, { from, until }, onPiece) => {
         const records = Array.from({ length: until - from }, (_, n): SourceRecord => {
           const written = topic === 'journal' ? this.journal[from + n] : undefined;
           return {
@@ -203,7 +203,7 @@ export class FakeWorld {
             headers: [],
           };
         });
-        await onBatch(records, until);
+        await onPiece({ records, unreadable: undefined, nextOffset: until });
       },
       group: async () => (this.group.members.length === 0 ? { state: 'Empty', members: 0 } : { state: 'Stable', members: 1 }),
       close: async () => {},

@@ -91,15 +91,8 @@ test('where a start is not known, what has no terminal record behind the first t
   await world.untilSettled(MINUTE_MS);
   journalOf(world).compact();
   const old = withoutStart(world);
-  const read = old.scan.read.bind(old.scan);
   const lose = (value: Buffer | null) => JSON.parse(String(value)).offset !== 1;
-  old.scan.read = (topic, range, onBatch, signal) =>
-    read(
-      topic,
-      range,
-      (all, next) => onBatch(topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all, next),
-      signal,
-    );
+  rewriteReads(old, (topic, all) => (topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all));
   assert.deepEqual(told(await auditOf(world, old)), ['missing', { records: 3, decided: 2, missing: 1 }]);
   assert.equal(await stateOf(world, 1, old), 'missing');
   const report = await world.through(audit(old, { partitions: [], from: 1 }));

@@ -1,6 +1,7 @@
 /** Dead letters by choice: onRejectedType and onFailure. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
@@ -150,12 +151,12 @@ test('one pass at a time reads the records of all refused batches, and they go o
     wrap: (ports) => ({
       ...ports,
       reader: changed(ports.reader, {
-        read: async (range, onBatch, signal) => {
+        read: async (range, onPiece, signal) => {
           count.most = Math.max(count.most, ++count.now);
-          const counted = async (records: readonly SourceRecord[], next: number) => {
-            count.records += records.length;
+          const counted = async (piece: RecordPiece) => {
+            count.records += piece.records.length;
             await ports.clock.sleep(50, signal);
-            await onBatch(records, next);
+            await onPiece(piece);
           };
           await ports.reader.read(range, counted, signal).finally(() => count.now--);
         },

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';
+import type { SourceRecord } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WrapPorts } from '../../support/engine/world.ts';
+import { recordsOf, withRecords } from '../../support/memory/pieces.ts';
 
 const MINUTE = 60_000;
 
@@ -31,8 +33,8 @@ test('a batch that was under way for another position is dropped: nothing of it 
     partitions: 1,
     hooks: { batchRecords: () => 4 },
     wrap: rewriting((batch, tell) => {
-      const ahead = batch.records.slice(1);
-      if (ahead[0] !== undefined && forged++ < 20) tell({ ...batch, fetchOffset: ahead[0].offset, records: ahead });
+      const ahead = recordsOf(batch).slice(1);
+      if (ahead[0] !== undefined && forged++ < 20) tell(withRecords({ ...batch, fetchOffset: ahead[0].offset }, ahead));
       tell(batch);
     }),
   });
@@ -44,13 +46,13 @@ test('a batch that was under way for another position is dropped: nothing of it 
 });
 
 test('records below the position that come with a batch are passed over, not taken twice', async () => {
-  let before: FetchedBatch['records'] = [];
+  let before: readonly SourceRecord[] = [];
   const world = new World({
     partitions: 1,
     hooks: { batchRecords: () => 4 },
     wrap: rewriting((batch, tell) => {
-      tell({ ...batch, records: [...before, ...batch.records] });
-      before = batch.records;
+      tell(withRecords(batch, [...before, ...recordsOf(batch)]));
+      before = recordsOf(batch);
     }),
   });
   const instance = world.start();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JournalFormatError, writeMeta, writeOwner } from '../../../src/core/journal-records.ts';
-import type { FetchedBatch, JournalWrite, ShardGroup } from '../../../src/core/ports/kafka.ts';
+import type { FetchedBatch, JournalWrite, ShardGroup, UnreadableRecords } from '../../../src/core/ports/kafka.ts';
 import { ShardLostError } from '../../../src/pipeline/errors.ts';
 import { JournalReplay } from '../../../src/pipeline/journal-replay.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
+import { memoryBatch } from '../../support/memory/pieces.ts';
 
 const SHARD = 3;
 const meta = writeMeta({ group: 'g', source: 's', shards: 4, kind: 'k' });
@@ -20,27 +21,24 @@ function world() {
     pause: (stream: string, partition: number) => calls.push(`pause ${stream} ${partition}`),
     resume: (stream: string, partition: number) => calls.push(`resume ${stream} ${partition}`),
   } as Partial<ShardGroup> as ShardGroup;
-  const replay = new JournalReplay(group, clock, SHARD);
+  const replay = new JournalReplay({ group, clock, topic: 'journal', shard: SHARD });
   const batch = (
     fetchOffset: number,
     writes: readonly JournalWrite[],
     nextOffset = fetchOffset + writes.length,
-  ): FetchedBatch => ({
-    stream: 'journal',
-    partition: SHARD,
-    fetchOffset,
-    nextOffset,
-    endOffset: nextOffset,
-    bytes: 1,
-    records: writes.map(({ key, value }, index) => ({
+    unreadable?: UnreadableRecords,
+  ): FetchedBatch => {
+    const fields = { stream: 'journal', partition: SHARD, fetchOffset, nextOffset, endOffset: nextOffset, bytes: 1 } as const;
+    const records = writes.map(({ key, value }, index) => ({
       partition: SHARD,
       offset: fetchOffset + index,
       timestampMs: 0,
       key: Buffer.from(key),
       value: value === null ? null : Buffer.from(value),
       headers: [],
-    })),
-  });
+    }));
+    return memoryBatch(fields, [{ records, unreadable, nextOffset }]);
+  };
   return { clock, calls, replay, batch };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -197,7 +198,7 @@ test('a source reader passes gaps, stops at its end, and ends when told', async 
   for (let i = 0; i < 6; i++) kafka.cluster.produce('in', 0, [{ key: `k${i % 2}`, value: String(i) }]);
   kafka.cluster.log('in', 0).compact({ upTo: 5 });
   const read: { offsets: number[]; next: number }[] = [];
-  const keep = async (records: readonly { offset: number }[], next: number) => {
+  const keep = async ({ records, nextOffset: next }: RecordPiece) => {
     read.push({ offsets: records.map(({ offset }) => offset), next });
   };
   const forever = new AbortController();

@@ -6,6 +6,7 @@ import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
+import { recordsOf, withRecords } from '../../memory/pieces.ts';
 import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
 import { changed, withFiles } from '../changed.ts';
 import type { WrapPorts } from '../world.ts';
@@ -126,9 +127,13 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
   },
   'a claim does not read the journal to its end': {
     wrap: reading((batch) => {
-      const isOwn = batch.records.some(({ key }) => String(key) === 'owner');
+      const records = recordsOf(batch);
+      const isOwn = records.some(({ key }) => String(key) === 'owner');
       if (batch.stream !== 'journal' || !isOwn) return batch;
-      return { ...batch, records: batch.records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta') };
+      return withRecords(
+        batch,
+        records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta'),
+      );
     }),
   },
   'a committed offset of somebody else is believed at once': {
@@ -210,7 +215,8 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     wrap: (ports) => ({
       ...ports,
       reader: changed(ports.reader, {
-        read: (range, onBatch, signal) => ports.reader.read(range, (records, next) => onBatch(records.slice(1), next), signal),
+        read: (range, onPiece, signal) =>
+          ports.reader.read(range, (piece) => onPiece({ ...piece, records: piece.records.slice(1) }), signal),
       }),
     }),
   },
