@@ -313,18 +313,22 @@ export interface DeadLetterHeaders {
   readonly 'event-id': string;
   /**
    * Why. null_value, not_json, not_an_object: the value is not there, or no JSON object. unknown_schema: its schema is not
-   * in the registry. undecodable: its bytes do not fit its schema or format. mapping_failed, bad_content: the configured
-   * mapping found nothing usable. no_content, empty_content, no_type, bad_metadata: a part of the event is missing, empty
-   * or of the wrong type. type_not_allowed: its content type is not in source.types. too_large: it, or what would be
-   * published for it, is larger than allowed. source_unavailable: it had to be read again, and is gone from the source
-   * topic. rejected_type: the service refuses its content type. review_failed: nothing more is tried for it. More may
-   * come: treat a reason that you do not know as any other.
+   * in the registry. unreadable_batch: the record batch that it stands in cannot be read (damaged, or compressed in a way
+   * that is not understood). too_many_headers: it has more headers than source.maxHeaders. undecodable: its bytes do not
+   * fit its schema or format. mapping_failed, bad_content: the configured mapping found nothing usable. no_content,
+   * empty_content, no_type, bad_metadata: a part of the event is missing, empty or of the wrong type. type_not_allowed:
+   * its content type is not in source.types. too_large: it, or what would be published for it, is larger than allowed.
+   * source_unavailable: it had to be read again, and is gone from the source topic. rejected_type: the service refuses its
+   * content type. review_failed: nothing more is tried for it. internal_error: the connector failed on it, by a fault of
+   * its own. More may come: treat a reason that you do not know as any other.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
     | 'not_json'
     | 'not_an_object'
     | 'unknown_schema'
+    | 'unreadable_batch'
+    | 'too_many_headers'
     | 'undecodable'
     | 'mapping_failed'
     | 'bad_content'
@@ -337,6 +341,7 @@ export interface DeadLetterHeaders {
     | 'source_unavailable'
     | 'rejected_type'
     | 'review_failed'
+    | 'internal_error'
     | (string & Record<never, never>);
   /** For people: what was expected, and where. Its wording may change. Never shows what the record holds. */
   readonly 'dead-letter-message': string;

@@ -12,7 +12,7 @@ interface Entry {
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
   /** Why nothing can read it. */
-  unreadable?: Poison;
+  unreadable?: Poison | undefined;
 }
 
 export interface LogRead {
@@ -112,8 +112,8 @@ export class PartitionLog {
     return { records: pieces.flatMap(({ records }) => records), pieces, fetchOffset, nextOffset, endOffset };
   }
 
-  /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. */
-  spoil(from: number, to: number, poison: Poison): void {
+  /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. undefined: it can be read again. */
+  spoil(from: number, to: number, poison: Poison | undefined): void {
     for (const entry of this.#entries) if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;
     this.#changed();
   }

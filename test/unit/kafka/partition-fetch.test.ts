@@ -106,8 +106,9 @@ describe('a fetch of one partition, read_committed', () => {
     const batch = toFetchedBatch('source', new PartitionFetch('t', '5', data([record(5), record(6)], {}, 8)));
     assert.equal(batch.stream, 'source');
     assert.deepEqual([batch.partition, batch.fetchOffset, batch.nextOffset, batch.endOffset, batch.bytes], [3, 5, 8, 90, 4]);
-    const [piece] = await Array.fromAsync(batch.pieces(async () => () => undefined));
-    assert.deepEqual(piece?.records[1], {
+    const pieces = [];
+    for await (const piece of batch.pieces(async () => () => undefined)) pieces.push(piece);
+    assert.deepEqual(pieces[0]?.records[1], {
       partition: 3,
       offset: 6,
       timestampMs: 7,
