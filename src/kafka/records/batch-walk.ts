@@ -1,0 +1,156 @@
+/**
+ * Headers of the record batches in a fetch response, without a look at the records. Layout of message format v2:
+ * https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than Kafka 0.11) begin with the same offset
+ * and length; each of their messages counts as a batch of its own here.
+ */
+import { crc32c } from './crc32c.ts';
+import type { FetchedBytes } from './piece.ts';
+
+/** Offset and length, which stand before everything that the length counts. */
+const PREFIX_BYTES = 12;
+const MAGIC_AT = 16;
+const CRC_AT = 17;
+const ATTRIBUTES_AT = 21;
+export const RECORDS_AT = 61;
+/** Least size of a message of format 0: prefix, CRC, magic, attributes, two lengths. */
+const OLD_MESSAGE_BYTES = 26;
+
+/** In place of the magic of a batch whose length cannot be. */
+const BROKEN = -1;
+
+const CODEC = 7;
+const LOG_APPEND_TIME = 8;
+const TRANSACTIONAL = 16;
+const CONTROL = 32;
+
+/** What a batch says of itself; to be believed as far as its checksum is right. */
+export interface BatchHeader {
+  /** 2, or 0 and 1 for the old formats. Anything else: the log is of a format that is not known here. */
+  readonly magic: number;
+  readonly baseOffset: number;
+  /** In a compressed message of an old format both offsets are those of its last record. */
+  readonly lastOffset: number;
+  /** bytes[start, end) are the whole batch. */
+  readonly start: number;
+  readonly end: number;
+  /** 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd. */
+  readonly codec: number;
+  readonly transactional: boolean;
+  readonly control: boolean;
+  /** The broker's clock counts for all records: their timestamp is `maxTimestamp`. */
+  readonly logAppendTime: boolean;
+  readonly producerId: bigint;
+  /** Records that the batch declares. */
+  readonly count: number;
+  readonly baseTimestamp: number;
+  readonly maxTimestamp: number;
+  readonly crc: number;
+}
+
+function readInt64(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
+}
+
+/**
+ * The complete batches, in order; a response may end in the middle of one.
+ * @throws RangeError for an offset that a number does not hold exactly (ADR 0002).
+ */
+export function* walkBatches(bytes: Buffer): Generator<BatchHeader> {
+  for (let start = 0; start + CRC_AT <= bytes.length; ) {
+    const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
+    const magic = bytes.readInt8(start + MAGIC_AT);
+    // A length that cannot be leaves nothing to go by in what follows.
+    const broken = stated < (magic === 2 ? RECORDS_AT : OLD_MESSAGE_BYTES);
+    const size = broken ? bytes.length - start : stated;
+    if (start + size > bytes.length) return;
+    yield header(bytes, start, start + size, broken ? BROKEN : magic);
+    start += size;
+  }
+}
+
+function header(bytes: Buffer, start: number, end: number, magic: number): BatchHeader {
+  const v2 = magic === 2;
+  const baseOffset = readInt64(bytes, start);
+  const lastOffset = baseOffset + (v2 ? bytes.readInt32BE(start + 23) : 0);
+  if (baseOffset < 0 || !Number.isSafeInteger(baseOffset) || !Number.isSafeInteger(lastOffset)) {
+    throw new RangeError(`a record batch has offset ${baseOffset}: not between 0 and 2^53 - 1`);
+  }
+  const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : magic === BROKEN ? 0 : bytes.readInt8(start + 17);
+  const timestamp = magic === 1 ? readInt64(bytes, start + 18) : -1;
+  return {
+    magic,
+    baseOffset,
+    lastOffset,
+    start,
+    end,
+    codec: attributes & CODEC,
+    transactional: v2 && (attributes & TRANSACTIONAL) !== 0,
+    control: v2 && (attributes & CONTROL) !== 0,
+    logAppendTime: (attributes & LOG_APPEND_TIME) !== 0,
+    producerId: v2 ? bytes.readBigInt64BE(start + 43) : -1n,
+    count: v2 ? bytes.readInt32BE(start + 57) : 1,
+    baseTimestamp: v2 ? readInt64(bytes, start + 27) : timestamp,
+    maxTimestamp: v2 ? readInt64(bytes, start + 35) : timestamp,
+    crc: v2 ? bytes.readUInt32BE(start + CRC_AT) : magic === BROKEN ? 0 : bytes.readUInt32BE(start + 12),
+  };
+}
+
+/** Whether the checksum is right; that of the old formats is not looked at. */
+export function isIntact(bytes: Buffer, batch: BatchHeader): boolean {
+  if (batch.magic !== 2) return batch.magic === 0 || batch.magic === 1;
+  return crc32c(bytes, batch.start + ATTRIBUTES_AT, batch.end) === batch.crc;
+}
+
+/** A batch, and the part of the log that it alone covers. */
+export interface PlacedBatch {
+  readonly header: BatchHeader;
+  /** Offsets [from, to): nothing before the fetch offset, nothing that another batch covers. Empty when from = to. */
+  readonly from: number;
+  readonly to: number;
+  /** undefined: not looked at yet. */
+  readonly intact: boolean | undefined;
+}
+
+/**
+ * Batches with the offsets that each covers. The last offset in a header reaches no further than the next batch; that of the
+ * last batch counts only if its checksum is right, and otherwise ends at the high watermark. An unreadable batch at the end
+ * covers one offset at least, so that the position always moves on.
+ * @throws RangeError as walkBatches does
+ */
+export function* placeBatches({
+  bytes,
+  fetchOffset,
+  endOffset,
+}: Omit<FetchedBytes, 'aborted' | 'partition'>): Generator<PlacedBatch> {
+  let position = fetchOffset;
+  let held: BatchHeader | undefined;
+  const place = (batch: BatchHeader, to: number, intact?: boolean): PlacedBatch => {
+    // A compressed message of an old format has only its last offset.
+    const set = (batch.magic === 0 || batch.magic === 1) && batch.codec !== 0;
+    const from = set ? position : Math.max(position, batch.baseOffset);
+    position = Math.max(position, to);
+    return { header: batch, from: Math.min(from, position), to: position, intact };
+  };
+  for (const next of walkBatches(bytes)) {
+    if (held !== undefined) {
+      const senseless = held.magic < 0 || held.magic > 2 || held.lastOffset < held.baseOffset;
+      const known = senseless ? next.baseOffset : held.lastOffset + 1;
+      yield place(held, next.baseOffset > held.baseOffset ? Math.min(known, next.baseOffset) : known);
+    }
+    held = next;
+  }
+  if (held === undefined) return;
+  const first = Math.max(position, held.baseOffset);
+  if (isIntact(bytes, held)) yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
+  else yield place(held, Math.max(first + 1, held.magic === 2 ? Math.min(held.lastOffset + 1, endOffset) : 0), false);
+}
+
+/**
+ * Where reading goes on: one past the last complete batch, or the fetch offset when there is none.
+ * @throws RangeError as walkBatches does
+ */
+export function nextOffset(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): number {
+  let next = fetched.fetchOffset;
+  for (const { to } of placeBatches(fetched)) next = to;
+  return next;
+}

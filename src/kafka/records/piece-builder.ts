@@ -1,0 +1,44 @@
+/** Collects records until a piece is full. Small records count with the objects that are made of them. */
+import type { ReadLimits, ReadRecord, RecordPiece, UnreadableRecords } from './piece.ts';
+
+/** What the objects of a record, and of a header, take in memory, roughly. */
+const OBJECT_BYTES = 100;
+
+const DEFAULT_PIECE_BYTES = 256 * 1024;
+
+export function pieceBytesOf({ pieceBytes = DEFAULT_PIECE_BYTES }: ReadLimits): number {
+  return pieceBytes;
+}
+
+export class PieceBuilder {
+  readonly #pieceBytes: number;
+  #records: ReadRecord[] = [];
+  #weight = 0;
+
+  constructor(limits: ReadLimits) {
+    this.#pieceBytes = pieceBytesOf(limits);
+  }
+
+  get empty(): boolean {
+    return this.#records.length === 0;
+  }
+
+  /** `size`: bytes of the record as it is encoded. */
+  add(record: ReadRecord, size: number): void {
+    this.#records.push(record);
+    this.#weight += size + OBJECT_BYTES * (1 + record.headers.length);
+  }
+
+  /** Whether a record of this size would make the piece too large. */
+  isFullFor(size: number): boolean {
+    return this.#weight > 0 && this.#weight + size > this.#pieceBytes;
+  }
+
+  /** Hands out what was collected, and begins the next piece. */
+  take(nextOffset: number, unreadable?: UnreadableRecords): RecordPiece {
+    const records = this.#records;
+    this.#records = [];
+    this.#weight = 0;
+    return { records, unreadable, nextOffset };
+  }
+}

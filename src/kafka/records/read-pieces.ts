@@ -1,0 +1,107 @@
+/**
+ * Record reader: from one partition of a fetch response to pieces of records, as a read_committed consumer may see them. What
+ * cannot be read is reported by its offsets, and reading goes on behind it.
+ */
+import { BatchRecords } from './batch-records.ts';
+import { type BatchHeader, isIntact, type PlacedBatch, placeBatches } from './batch-walk.ts';
+import { CommittedFilter } from './committed.ts';
+import { OldMessages } from './old-messages.ts';
+import type { AdmitLargeRecord, FetchedBytes, ReadLimits, RecordPiece, UnreadableRecords } from './piece.ts';
+import { PieceBuilder } from './piece-builder.ts';
+import type { RecordsOfBatch, Step } from './step.ts';
+import { CODECS } from './unpack.ts';
+
+/**
+ * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
+ * @throws RangeError for an offset that a number does not hold exactly (ADR 0002); whatever `admit` rejects with
+ */
+export async function* readPieces(
+  fetched: FetchedBytes,
+  limits: ReadLimits,
+  admit: AdmitLargeRecord,
+): AsyncGenerator<RecordPiece, void, void> {
+  const { bytes, partition } = fetched;
+  const filter = new CommittedFilter(fetched.aborted);
+  const piece = new PieceBuilder(limits);
+  let position = fetched.fetchOffset;
+  let told = position;
+  let release: (() => void) | undefined;
+  let records: RecordsOfBatch | undefined;
+  const take = (unreadable?: UnreadableRecords) => {
+    told = position;
+    return piece.take(position, unreadable);
+  };
+  const free = () => {
+    release?.();
+    release = undefined;
+  };
+  try {
+    for (const batch of placeBatches(fetched)) {
+      const { header, from, to } = batch;
+      const intact = batch.intact ?? isIntact(bytes, header);
+      if (intact ? !filter.isVisible(bytes, header) || from === to : from === to) {
+        position = to;
+        continue;
+      }
+      if (!intact) {
+        position = to;
+        yield take(unreadableBatch(header, from, to, damage(header)));
+        free();
+        continue;
+      }
+      position = from;
+      for (;;) {
+        let step: Step;
+        try {
+          records ??= openBatch(bytes, batch, partition, limits);
+          step = records.advance(piece);
+          position = records.position;
+        } catch (error) {
+          // Whatever is wrong with a batch is a fact about that batch.
+          const rest = Math.max(position, records?.position ?? from);
+          position = to;
+          if (rest < to) {
+            yield take(unreadableBatch(header, rest, to, error instanceof Error ? error.message : String(error)));
+            free();
+          }
+          break;
+        }
+        if (step.is === 'done') break;
+        if (step.is === 'starved') await records.wait();
+        else if (step.is === 'large') {
+          release = await admit(step.bytes);
+          records.admit(step.bytes);
+        } else {
+          yield take(step.is === 'unreadable' ? step.range : undefined);
+          free();
+          // A long response must not keep the event loop to itself.
+          if (step.is === 'full') await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      records?.close();
+      records = undefined;
+      position = to;
+    }
+    if (position > told || !piece.empty) yield take();
+  } finally {
+    records?.close();
+    free();
+  }
+}
+
+function openBatch(bytes: Buffer, batch: PlacedBatch, partition: number, limits: ReadLimits): RecordsOfBatch {
+  return batch.header.magic === 2
+    ? new BatchRecords(bytes, batch, partition, limits)
+    : new OldMessages(bytes, batch, partition, limits);
+}
+
+function damage({ magic }: BatchHeader): string {
+  return magic === 2 ? 'its CRC-32C is wrong' : magic < 0 ? 'its length cannot be' : `message format ${magic} is not known`;
+}
+
+function unreadableBatch(header: BatchHeader, from: number, to: number, why: string): UnreadableRecords {
+  const codec = CODECS[header.codec] ?? `codec ${header.codec}`;
+  const size = header.end - header.start;
+  const message = `the record batch at offset ${header.baseOffset} (format ${header.magic}, ${codec}, ${size} bytes) cannot be read: ${why}`;
+  return { from, to, timestampMs: header.maxTimestamp, poison: { reason: 'unreadable_batch', message } };
+}

@@ -1,0 +1,68 @@
+/** One record of message format v2, from bytes that hold all of it. */
+import type { BatchHeader } from './batch-walk.ts';
+import type { Header, ReadRecord } from './piece.ts';
+import { MalformedError, type VarintReader } from './varint-reader.ts';
+
+/** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
+export const HEAD_BYTES = 16;
+/** Least size: the above in one byte each, then no key, no value, no headers. */
+export const LEAST_RECORD_BYTES = 6;
+const NO_HEADERS: readonly Header[] = [];
+
+/** Where a record stands, read from its first bytes. */
+export interface RecordHead {
+  readonly offset: number;
+  readonly timestampMs: number;
+}
+
+export class RecordParser {
+  readonly #partition: number;
+  readonly #batch: BatchHeader;
+  readonly #maxHeaders: number;
+  #lastDelta = -1;
+  /** Records behind the one that is read. */
+  #behind: number;
+
+  constructor(partition: number, batch: BatchHeader, maxHeaders: number) {
+    this.#partition = partition;
+    this.#batch = batch;
+    this.#maxHeaders = maxHeaders;
+    this.#behind = batch.count;
+  }
+
+  /**
+   * Reads offset and timestamp of the next record.
+   * @throws MalformedError also when the offset does not follow the one before, or leaves no room for the records behind it
+   */
+  head(reader: VarintReader): RecordHead {
+    reader.skip(1);
+    const timestampDelta = reader.varlong();
+    const delta = reader.varint();
+    const { baseOffset, lastOffset, logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;
+    const room = lastOffset - baseOffset - --this.#behind;
+    if (delta <= this.#lastDelta || delta > room) {
+      throw new MalformedError(`offset delta ${delta} is not between ${this.#lastDelta + 1} and ${room}`);
+    }
+    this.#lastDelta = delta;
+    return { offset: baseOffset + delta, timestampMs: logAppendTime ? maxTimestamp : baseTimestamp + timestampDelta };
+  }
+
+  /** Reads what follows the head. @returns the number of headers instead when they are too many. @throws MalformedError */
+  body(reader: VarintReader, { offset, timestampMs }: RecordHead): ReadRecord | number {
+    const key = reader.bytes();
+    const value = reader.bytes();
+    const count = reader.varint();
+    // Each takes two bytes at least.
+    if (count < 0 || count * 2 > reader.left)
+      throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
+    if (count > this.#maxHeaders) return count;
+    let headers = NO_HEADERS;
+    if (count > 0) {
+      const list: Header[] = [];
+      for (let n = 0; n < count; n++) list.push([reader.text(), reader.bytes()]);
+      headers = list;
+    }
+    if (reader.left !== 0) throw new MalformedError(`a record has ${reader.left} bytes behind its end`);
+    return { partition: this.#partition, offset, timestampMs, key, value, headers };
+  }
+}

@@ -1,0 +1,112 @@
+/** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
+import type { Stretches } from './stretches.ts';
+
+/** Stretches unpacked in a row before the event loop gets its turn. */
+const STRETCHES_IN_A_ROW = 16;
+
+export class UnpackedBytes {
+  readonly #stretches: Stretches;
+  readonly #maxBytes: number;
+  /** Bytes at hand begin at `at`. */
+  head: Buffer = Buffer.alloc(0);
+  at = 0;
+  #rest: Buffer[] = [];
+  #length = 0;
+  #unpacked = 0;
+  #inARow = 0;
+  #exhausted = false;
+  #pending: Promise<Buffer | undefined> | undefined;
+  #failure: unknown;
+
+  constructor(stretches: Stretches, maxBytes: number) {
+    this.#stretches = stretches;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** How many bytes are at hand. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /**
+   * Unpacks until `count` bytes are at hand, or all that there are. @returns false when `wait` must come first.
+   * @throws Error when the bytes are damaged, or unpack to too much
+   */
+  need(count: number): boolean {
+    while (this.#length < count && !this.#exhausted) {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#pending !== undefined || this.#inARow === STRETCHES_IN_A_ROW) return false;
+      const next = this.#stretches.next();
+      if (next instanceof Promise) {
+        this.#pending = next;
+        return false;
+      }
+      this.#inARow++;
+      this.#take(next);
+    }
+    return true;
+  }
+
+  /** Resolves when `need` can go on. Never rejects. */
+  async wait(): Promise<void> {
+    try {
+      if (this.#pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+      else this.#take(await this.#pending);
+    } catch (error) {
+      this.#failure = error;
+    }
+    this.#pending = undefined;
+    this.#inARow = 0;
+  }
+
+  /** Makes the next `count` bytes, or all if there are fewer, one stretch of `head`. @returns how many that are. */
+  join(count: number): number {
+    const wanted = Math.min(count, this.#length);
+    if (this.head.length - this.at >= wanted) return wanted;
+    const joined = Buffer.allocUnsafeSlow(wanted);
+    let filled = this.head.copy(joined, 0, this.at);
+    let used = 0;
+    while (filled < wanted) {
+      const part = this.#rest[used] as Buffer;
+      const copied = part.copy(joined, filled);
+      filled += copied;
+      if (copied === part.length) used++;
+      else this.#rest[used] = part.subarray(copied);
+    }
+    this.#rest = this.#rest.slice(used);
+    this.head = joined;
+    this.at = 0;
+    return wanted;
+  }
+
+  /** Passes bytes, as many as are at hand. @returns how many that were. */
+  drop(count: number): number {
+    const dropped = Math.min(count, this.#length);
+    this.#length -= dropped;
+    this.at += dropped;
+    while (this.at >= this.head.length && this.#rest.length > 0) {
+      this.at -= this.head.length;
+      this.head = this.#rest.shift() as Buffer;
+    }
+    return dropped;
+  }
+
+  close(): void {
+    this.#stretches.close();
+  }
+
+  #take(stretch: Buffer | undefined): void {
+    if (stretch === undefined) {
+      this.#exhausted = true;
+      return;
+    }
+    this.#unpacked += stretch.length;
+    if (this.#unpacked > this.#maxBytes) {
+      this.close();
+      throw new Error(`it unpacks to more than ${this.#maxBytes} bytes`);
+    }
+    this.#length += stretch.length;
+    this.#rest.push(stretch);
+    this.drop(0);
+  }
+}

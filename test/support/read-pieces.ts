@@ -1,0 +1,45 @@
+/** Runs the record reader to its end, for tests. */
+import {
+  type AdmitLargeRecord,
+  type FetchedBytes,
+  type ReadLimits,
+  type ReadRecord,
+  type RecordPiece,
+  readPieces,
+  type UnreadableRecords,
+} from '../../src/kafka/records/index.ts';
+
+export const LIMITS: ReadLimits = { maxRecordBytes: 1024 * 1024, maxHeaders: 1_000, maxBatchUnpackedBytes: 1024 ** 3 };
+
+export interface Read {
+  readonly pieces: RecordPiece[];
+  readonly records: ReadRecord[];
+  readonly unreadable: UnreadableRecords[];
+  readonly offsets: number[];
+  /** [from, to, reason] of each range. */
+  readonly ranges: [number, number, string][];
+  readonly nextOffset: number | undefined;
+}
+
+export const admitAll: AdmitLargeRecord = async () => () => {};
+
+export async function readAll(
+  bytes: Buffer | readonly Buffer[],
+  given: Partial<FetchedBytes> & { limits?: Partial<ReadLimits>; admit?: AdmitLargeRecord } = {},
+): Promise<Read> {
+  const { limits, admit = admitAll, ...fetched } = given;
+  const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes);
+  const pieces: RecordPiece[] = [];
+  const response = { partition: 3, fetchOffset: 0, endOffset: 1_000_000, aborted: [], ...fetched, bytes: whole };
+  for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit)) pieces.push(piece);
+  const records = pieces.flatMap((piece) => piece.records);
+  const unreadable = pieces.flatMap((piece) => piece.unreadable ?? []);
+  return {
+    pieces,
+    records,
+    unreadable,
+    offsets: records.map(({ offset }) => offset),
+    ranges: unreadable.map(({ from, to, poison }) => [from, to, poison.reason]),
+    nextOffset: pieces.at(-1)?.nextOffset,
+  };
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { crc32c, nextOffset, walkBatches } from '../../../../src/kafka/records/index.ts';
+import { readAll } from '../../../support/read-pieces.ts';
+import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../support/record-batches.ts';
+
+const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
+const three = (baseOffset: number) => writeBatch({ baseOffset, records: [{}, {}, {}] });
+const next = (bytes: Buffer | Buffer[], fetchOffset = 0, endOffset = 1_000) =>
+  nextOffset({ bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes), fetchOffset, endOffset });
+/** Damages a byte that the checksum covers. */
+function damaged(batch: Buffer, at = batch.length - 1): Buffer {
+  const copy = Buffer.from(batch);
+  copy[at] = (copy[at] as number) ^ 0x55;
+  return copy;
+}
+
+describe('the headers of a response', () => {
+  it('tell everything about each complete batch, and the last may be cut off', () => {
+    const batch = writeBatch({
+      baseOffset: 40,
+      records: [{}, { delta: 4 }],
+      attributes: 16 | 32 | 8 | 4,
+      producerId: 7n,
+      baseTimestamp: 5n,
+      maxTimestamp: 9n,
+    });
+    const cut = three(45);
+    const bytes = Buffer.concat([three(10), batch, cut.subarray(0, cut.length - 1)]);
+    const [first, second, ...others] = [...walkBatches(bytes)];
+    assert.deepEqual(others, []);
+    assert.deepEqual([first?.baseOffset, first?.lastOffset, first?.count, first?.codec], [10, 12, 3, 0]);
+    assert.deepEqual(second, {
+      magic: 2,
+      baseOffset: 40,
+      lastOffset: 44,
+      start: first?.end,
+      end: bytes.length - cut.length + 1,
+      codec: 4,
+      transactional: true,
+      control: true,
+      logAppendTime: true,
+      producerId: 7n,
+      count: 2,
+      baseTimestamp: 5,
+      maxTimestamp: 9,
+      crc: slowCrc32c(batch.subarray(21)),
+    });
+    assert.equal(next(bytes), 45);
+  });
+
+  it('move the position past a batch whose last records were compacted away, and past one that is empty', async () => {
+    const bytes = [
+      writeBatch({ baseOffset: 5, records: [{}], lastDelta: 3 }),
+      writeBatch({ baseOffset: 9, records: [], lastDelta: 5 }),
+    ];
+    assert.equal(next(bytes, 5), 15);
+    const read = await readAll(bytes, { fetchOffset: 5 });
+    assert.deepEqual([read.offsets, read.ranges, read.nextOffset], [[5], [], 15]);
+  });
+
+  it('leave the position where it was when nothing complete came, or only what was read before', async () => {
+    assert.equal(next(Buffer.alloc(0), 90), 90);
+    assert.equal(next(three(10).subarray(0, -1), 10), 10);
+    assert.equal(next(three(10), 20), 20);
+    assert.deepEqual((await readAll(three(10), { fetchOffset: 20 })).pieces, []);
+  });
+
+  it('with an offset that a number does not hold are refused', async () => {
+    for (const base of [2 ** 53 - 2, 2 ** 60, -1]) {
+      assert.throws(() => next(three(base)), RangeError, String(base));
+      await assert.rejects(readAll(three(base)), RangeError, String(base));
+    }
+    assert.equal(next(three(2 ** 53 - 4)), 2 ** 53 - 1);
+  });
+});
+
+describe('records', () => {
+  it('come with partition, offset, timestamp, key and value; those before the offset asked for stay away', async () => {
+    const records = [{ key: Buffer.from('a') }, { delta: 3, timestampDelta: -4n, value: Buffer.from('b') }, { delta: 4 }];
+    const read = await readAll(writeBatch({ baseOffset: 10, records, baseTimestamp: 1_000n }), { fetchOffset: 12 });
+    const [one, two, ...others] = read.records;
+    const none = { key: null, value: null, headers: [] };
+    assert.deepEqual(one, { ...none, partition: 3, offset: 13, timestampMs: 996, value: Buffer.from('b') });
+    assert.deepEqual(two, { ...none, partition: 3, offset: 14, timestampMs: 1_000 });
+    assert.deepEqual(others, []);
+  });
+
+  it('may have any timestamp of 64 bits', async () => {
+    const { least, most } = INT64;
+    for (const [baseTimestamp, timestampDelta] of [
+      [least, 0n],
+      [most, 0n],
+      [0n, least],
+      [0n, most],
+      [-1n, 0n],
+      [most, least],
+      [1_700_000_000_000n, 3_000_000_000n],
+    ] as const) {
+      const read = await readAll(writeBatch({ baseTimestamp, records: [{ timestampDelta }] }));
+      assert.equal(read.records[0]?.timestampMs, Number(baseTimestamp) + Number(timestampDelta));
+    }
+  });
+
+  it("have the batch's largest timestamp where the broker's clock counts", async () => {
+    const read = await readAll(
+      writeBatch({ attributes: LOG_APPEND_TIME, maxTimestamp: 77n, records: [{}, { timestampDelta: 5n }] }),
+    );
+    assert.deepEqual(
+      read.records.map(({ timestampMs }) => timestampMs),
+      [77, 77],
+    );
+  });
+});
+
+describe('a batch with a wrong checksum', () => {
+  it('is reported up to the next batch, and its neighbours are read', async () => {
+    const read = await readAll([three(0), damaged(three(3)), three(6)]);
+    assert.deepEqual([read.offsets, read.ranges], [[0, 1, 2, 6, 7, 8], [[3, 6, 'unreadable_batch']]]);
+    assert.match(read.unreadable[0]?.poison.message ?? '', /offset 3 .*CRC-32C/);
+  });
+
+  it('is not believed about its last offset', async () => {
+    const reaching = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: 2 ** 31 - 1 }));
+    assert.deepEqual((await readAll([reaching, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
+    assert.deepEqual((await readAll(reaching, { endOffset: 20 })).ranges, [[3, 20, 'unreadable_batch']]);
+    assert.equal(next(reaching, 0, 20), 20);
+    const negative = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: -4 }));
+    assert.deepEqual((await readAll([negative, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
+  });
+
+  it('moves the position by one offset at least', async () => {
+    const behind = damaged(writeBatch({ baseOffset: 3, records: [{}], lastDelta: -5 }));
+    const read = await readAll(behind, { fetchOffset: 8 });
+    assert.deepEqual([read.ranges, read.nextOffset, next(behind, 8)], [[[8, 9, 'unreadable_batch']], 9, 9]);
+  });
+});
+
+describe('a batch of a format that is not known', () => {
+  const unknown = (baseOffset: number) => {
+    const batch = three(baseOffset);
+    batch.writeInt8(3, 16);
+    return batch;
+  };
+
+  it('is reported up to the next batch', async () => {
+    const read = await readAll([unknown(3), three(9)]);
+    assert.deepEqual([read.offsets, read.ranges], [[9, 10, 11], [[3, 9, 'unreadable_batch']]]);
+    assert.match(read.unreadable[0]?.poison.message ?? '', /message format 3 is not known/);
+  });
+
+  it('costs one offset at a time where nothing behind it tells how far it reaches', async () => {
+    const read = await readAll(unknown(3), { fetchOffset: 4 });
+    assert.deepEqual([read.ranges, next(unknown(3), 4)], [[[4, 5, 'unreadable_batch']], 5]);
+  });
+
+  it('or with a length that cannot be, is not followed further', async () => {
+    const short = three(3);
+    short.writeInt32BE(-7, 8);
+    assert.deepEqual((await readAll([three(0), short, three(6)])).ranges, [[3, 4, 'unreadable_batch']]);
+  });
+});
+
+describe('a malformed batch', () => {
+  const good = writeRecord({ delta: 0 });
+  const withBody = (body: number[]) => Buffer.concat([varint(body.length), Buffer.from(body)]);
+  const bodies: Record<string, Buffer> = {
+    'has fewer records than it declares': Buffer.alloc(0),
+    'has a record of negative length': varint(-1),
+    'has a record without room for its fields': withBody([0, 0, 2]),
+    'has a record that is longer than what is left': Buffer.concat([varint(1_000), Buffer.alloc(50)]),
+    'has a length that does not end': Buffer.alloc(12, 0xff),
+    'has a timestamp that does not end': withBody([0, ...Array(11).fill(0xff), 2, 1, 1, 0]),
+    'has a key that is longer than its record': withBody([0, 0, 2, 100, 1, 0]),
+    'has a header without a name': withBody([0, 0, 2, 1, 1, 2, 1, 1]),
+    'has bytes behind the end of a record': withBody([0, 0, 2, 1, 1, 0, 9]),
+    'has a negative number of headers': withBody([0, 0, 2, 1, 1, 1]),
+    'has an offset twice': writeRecord({ delta: 0 }),
+    'has an offset before its own': writeRecord({ delta: -1 }),
+    'has an offset beyond its last': writeRecord({ delta: 7 }),
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    it(`that ${name} gives the records before, and one range for the rest`, async () => {
+      const batch = writeBatch({ packed: Buffer.concat([good, body]), count: 3, lastDelta: 6 });
+      const read = await readAll([batch, three(7)]);
+      assert.deepEqual([read.offsets, read.ranges], [[0, 7, 8, 9], [[1, 7, 'unreadable_batch']]]);
+    });
+  }
+
+  it('that declares a negative number of records is one range', async () => {
+    const read = await readAll([seal(writeBatch({ records: [{}, {}], count: -3 })), three(2)]);
+    assert.deepEqual([read.offsets, read.ranges], [[2, 3, 4], [[0, 2, 'unreadable_batch']]]);
+  });
+
+  it('is not reported where it was read before', async () => {
+    const batch = writeBatch({ packed: good, count: 3, lastDelta: 6 });
+    assert.deepEqual((await readAll(batch, { fetchOffset: 4 })).ranges, [[4, 7, 'unreadable_batch']]);
+  });
+});
+
+describe('crc32c', () => {
+  it('of the check value is that of the standard, whatever stands around it', () => {
+    assert.equal(crc32c(Buffer.from('123456789')), 0xe3069283);
+    assert.equal(crc32c(Buffer.from('xx123456789yyy'), 2, 11), 0xe3069283);
+    for (let length = 0; length < 40; length++) {
+      const bytes = Buffer.from(Array.from({ length }, (_, n) => (n * 97 + 200) & 255));
+      assert.equal(crc32c(bytes), slowCrc32c(bytes));
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { zstdCompressSync } from 'node:zlib';
+import { type RecordPiece, readPieces } from '../../../../src/kafka/records/index.ts';
+import { LIMITS, readAll } from '../../../support/read-pieces.ts';
+import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
+
+const MIB = 1024 * 1024;
+const v = (text: string) => ({ value: Buffer.from(text) });
+const codecs = Object.keys(CODECS) as Codec[];
+
+/** What making the batches took must not count. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
+/** A record of `size` zero bytes between two small ones, compressed by zstd. */
+function bomb(baseOffset: number, size: number): Buffer {
+  const value = Buffer.alloc(size);
+  const records = [writeRecord(v('before')), writeRecord({ delta: 1, value }), writeRecord({ delta: 2, ...v('behind') })];
+  return writeBatch({ baseOffset, attributes: 4, packed: zstdCompressSync(Buffer.concat(records)), count: 3, lastDelta: 2 });
+}
+
+describe('memory', () => {
+  it('stays bounded while a batch of a few kilobytes unpacks to 200 MiB, and its other records are read', async () => {
+    const batches = [bomb(0, 200 * MIB), bomb(3, 200 * MIB)];
+    assert.ok(batches.every(({ length }) => length < 10_000));
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+    let peak = 0;
+    const timer = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers);
+    }, 1);
+    const before = process.memoryUsage().arrayBuffers;
+    const read = await readAll(batches);
+    clearInterval(timer);
+    assert.deepEqual(read.offsets, [0, 2, 3, 5]);
+    assert.deepEqual(read.ranges, [
+      [1, 2, 'too_large'],
+      [4, 5, 'too_large'],
+    ]);
+    assert.ok(peak > 0 && peak - before < 80 * MIB, `${Math.round((peak - before) / MIB)} MiB`);
+  });
+
+  it('is asked for before a record larger than a piece is materialised, and released when the next piece is asked for', async () => {
+    const size = 900_000;
+    const calls: string[] = [];
+    const admit = async (bytes: number) => {
+      calls.push(`admit ${bytes > size && bytes < size + 100}`);
+      return () => calls.push('release');
+    };
+    const bytes = Buffer.concat([bomb(0, size), writeBatch({ baseOffset: 3, records: [v('next')] })]);
+    const response = { partition: 0, fetchOffset: 0, endOffset: 4, aborted: [], bytes };
+    for await (const { records } of readPieces(response, LIMITS, admit))
+      calls.push(`piece ${records.map(({ offset }) => offset)}`);
+    assert.deepEqual(calls, ['piece 0', 'admit true', 'piece 1', 'release', 'piece 2,3']);
+  });
+
+  it('is released, and decompression ends, when reading is given up', async () => {
+    let held = 0;
+    const admit = async () => {
+      held++;
+      return () => {
+        held--;
+      };
+    };
+    const response = { partition: 0, fetchOffset: 0, endOffset: 3, aborted: [], bytes: bomb(0, 900_000) };
+    for await (const { records } of readPieces(response, LIMITS, admit)) {
+      if (records[0]?.offset !== 1) continue;
+      assert.equal(held, 1);
+      break;
+    }
+    assert.equal(held, 0);
+    assert.ok(!process.getActiveResourcesInfo().includes('ZSTD'));
+  });
+
+  it('that is refused ends the reading with the reason of the refusal', async () => {
+    await assert.rejects(readAll(bomb(0, 900_000), { admit: () => Promise.reject(new Error('stopped')) }), /stopped/);
+  });
+});
+
+describe('a record above the largest size', () => {
+  for (const codec of codecs) {
+    it(`is passed without being kept, and those beside it are read: ${codec}`, async () => {
+      const large = Buffer.alloc(3 * MIB, 'lorem ipsum ');
+      const read = await readAll(
+        writeBatch({ codec, records: [v('before'), { value: large, timestampDelta: 5n }, v('behind')] }),
+      );
+      assert.deepEqual(
+        [read.records.map(({ value }) => value?.toString()), read.ranges, read.nextOffset],
+        [['before', 'behind'], [[1, 2, 'too_large']], 3],
+      );
+      assert.equal(read.unreadable[0]?.timestampMs, 1_700_000_000_005);
+      assert.match(read.unreadable[0]?.poison.message ?? '', /\d{7} bytes, and 1048576 are allowed/);
+    });
+  }
+});
+
+describe('a batch that unpacks to more than allowed', () => {
+  for (const codec of codecs.filter((name) => name !== 'none')) {
+    it(`is unreadable from there on: ${codec}`, async () => {
+      const records = Array.from({ length: 100 }, (_, n) => ({ value: Buffer.alloc(50_000, `${n} `) }));
+      const read = await readAll([writeBatch({ codec, records }), writeBatch({ baseOffset: 100, records: [{}] })], {
+        limits: { maxBatchUnpackedBytes: 2 * MIB },
+      });
+      const first = read.ranges[0]?.[0] ?? 0;
+      assert.deepEqual(read.ranges, [[first, 100, 'unreadable_batch']]);
+      assert.ok(first > 25 && first < 43, `from ${first}`);
+      assert.deepEqual(read.offsets, [...Array(first).keys(), 100]);
+      assert.match(read.unreadable[0]?.poison.message ?? '', /more than 2097152 bytes/);
+    });
+  }
+});
+
+describe('pieces', () => {
+  it('of a million empty records stay small', async () => {
+    const count = 1_000_000;
+    const one = writeRecord({}).length;
+    const packed = Buffer.alloc(count * (one + 3));
+    let end = 0;
+    for (let delta = 0; delta < count; delta++) {
+      const offset = varint(delta);
+      packed[end] = (5 + offset.length) * 2;
+      offset.copy(packed, end + 3);
+      packed.set([1, 1, 0], end + 3 + offset.length);
+      end += 6 + offset.length;
+    }
+    const batch = writeBatch({
+      attributes: 4,
+      packed: zstdCompressSync(packed.subarray(0, end)),
+      count,
+      lastDelta: count - 1,
+    });
+    let position = 0;
+    const response = { partition: 0, fetchOffset: 0, endOffset: count, aborted: [], bytes: batch };
+    for await (const piece of readPieces(response, LIMITS, async () => () => {})) {
+      assert.equal(piece.unreadable, undefined);
+      assert.ok(piece.records.length < 4_000);
+      assert.equal(piece.records[0]?.offset, position);
+      position = piece.nextOffset;
+    }
+    assert.equal(position, count);
+  });
+
+  it('hold no more bytes than they should, and records of several batches', async () => {
+    const batches = Array.from({ length: 40 }, (_, n) =>
+      writeBatch({
+        baseOffset: n * 5,
+        codec: codecs[n % codecs.length] as Codec,
+        records: Array(5).fill({ value: Buffer.alloc(1_000) }),
+      }),
+    );
+    const { pieces, offsets, nextOffset } = await readAll(batches, { limits: { pieceBytes: 16_384 } });
+    assert.deepEqual(offsets, [...Array(200).keys()]);
+    assert.equal(nextOffset, 200);
+    const sizes = pieces.map(({ records }: RecordPiece) => records.length);
+    assert.ok(Math.max(...sizes) <= 16 && sizes.slice(0, -1).every((size) => size > 8), String(sizes));
+  });
+
+  it('let the event loop run between them', async () => {
+    let turns = 0;
+    const bytes = writeBatch({ packed: writeRecords(Array(40_000).fill({})), count: 40_000, lastDelta: 39_999 });
+    const tick = () => {
+      turns++;
+      timer = setImmediate(tick);
+    };
+    let timer = setImmediate(tick);
+    const { pieces } = await readAll(bytes);
+    clearImmediate(timer);
+    assert.ok(pieces.length > 5 && turns >= pieces.length - 2, `${turns} turns, ${pieces.length} pieces`);
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { compressSnappy } from '../../../../src/kafka/snappy.ts';
+import { readAll } from '../../../support/read-pieces.ts';
+import { CODECS, type Codec, type TestBatch, writeBatch, writeRecords } from '../../../support/record-batches.ts';
+
+const GARBAGE = Buffer.from('trailing garbage');
+const RECORDS = Array.from({ length: 50 }, (_, n) => ({
+  key: Buffer.from(`k${n}`),
+  value: Buffer.from(`value ${n} `.repeat(30)),
+}));
+const LARGE = Array.from({ length: 50 }, (_, n) => ({ value: Buffer.alloc(20_000, `${n} `) }));
+const OFFSETS = RECORDS.map((_, n) => n);
+const halves = (records: TestBatch['records'] = RECORDS) => {
+  const bytes = writeRecords(records);
+  return [bytes.subarray(0, 1_001), bytes.subarray(1_001)] as [Buffer, Buffer];
+};
+const packedBatch = (attributes: number, packed: Buffer, given: TestBatch = {}) =>
+  writeBatch({ attributes, packed, count: 50, lastDelta: 49, ...given });
+
+describe('a compressed batch', () => {
+  for (const [codec, { code, pack }] of Object.entries(CODECS)) {
+    for (const [size, records] of Object.entries({ small: RECORDS, large: LARGE })) {
+      it(`of ${codec} is read, ${size}`, async () => {
+        const read = await readAll(writeBatch({ codec: codec as Codec, records }));
+        assert.deepEqual(read.ranges, []);
+        assert.deepEqual(
+          read.records.map(({ value }) => value),
+          records.map(({ value }) => value),
+        );
+      });
+
+      it(`of ${codec} may have bytes behind its records, ${size}`, async () => {
+        const read = await readAll(packedBatch(code, Buffer.concat([pack(writeRecords(records)), GARBAGE])));
+        assert.deepEqual([read.offsets, read.ranges], [OFFSETS, []]);
+      });
+    }
+
+    it(`of ${codec} that lacks its last bytes gives what is there, and reports the rest`, async () => {
+      const packed = pack(writeRecords(LARGE));
+      const read = await readAll([packedBatch(code, packed.subarray(0, -20)), writeBatch({ baseOffset: 50, records: [{}] })]);
+      const first = read.ranges[0]?.[0] ?? -1;
+      assert.ok(first >= 0 && first <= 49, `unreadable from ${first}`);
+      assert.deepEqual(read.ranges, [[first, 50, 'unreadable_batch']]);
+      assert.deepEqual(read.offsets, [...OFFSETS.slice(0, first), 50]);
+    });
+  }
+
+  it('of gzip may have a header with every optional part', async () => {
+    const plain = gzipSync(writeRecords(RECORDS));
+    const header = Buffer.from([0x1f, 0x8b, 8, 0b11110, 0, 0, 0, 0, 0, 3, 2, 0, 9, 9, 0x6e, 0, 0x63, 0, 7, 7]);
+    assert.deepEqual((await readAll(packedBatch(1, Buffer.concat([header, plain.subarray(10)])))).offsets, OFFSETS);
+  });
+
+  for (const [name, records] of Object.entries({ small: RECORDS, large: LARGE })) {
+    it(`of gzip may come in two members, ${name}`, async () => {
+      const [first, second] = halves(records);
+      assert.deepEqual(
+        (await readAll(packedBatch(1, Buffer.concat([gzipSync(first), gzipSync(second), GARBAGE])))).offsets,
+        OFFSETS,
+      );
+    });
+
+    it(`of zstd may come in two frames, ${name}`, async () => {
+      const [first, second] = halves(records);
+      const packed = Buffer.concat([zstdCompressSync(first), zstdCompressSync(second), GARBAGE]);
+      assert.deepEqual((await readAll(packedBatch(4, packed))).offsets, OFFSETS);
+    });
+
+    it(`of Snappy may have a second header of xerial's frame in the middle, ${name}`, async () => {
+      const [first, second] = halves(records);
+      const packed = Buffer.concat([compressSnappy(first), compressSnappy(second), GARBAGE]);
+      assert.deepEqual((await readAll(packedBatch(2, packed))).offsets, OFFSETS);
+    });
+  }
+
+  it('of gzip with thousands of members is given up, not unpacked one by one', async () => {
+    const packed = Buffer.concat(Array.from({ length: 3_000 }, () => gzipSync('')));
+    const read = await readAll(packedBatch(1, packed));
+    assert.deepEqual(read.ranges, [[0, 50, 'unreadable_batch']]);
+    assert.match(read.unreadable[0]?.poison.message ?? '', /more than 1000 compressed members/);
+  });
+
+  it('of zstd with a window above 128 MiB is refused', async () => {
+    const params = { [constants.ZSTD_c_windowLog]: 28, [constants.ZSTD_c_enableLongDistanceMatching]: 1 };
+    const read = await readAll(packedBatch(4, withWindow28(zstdCompressSync(writeRecords(LARGE), { params }))));
+    assert.deepEqual([read.offsets, read.ranges], [[], [[0, 50, 'unreadable_batch']]]);
+    assert.match(read.unreadable[0]?.poison.message ?? '', /requires too much memory/);
+  });
+
+  for (const code of [5, 6, 7]) {
+    it(`of codec ${code}, which is unknown, is reported with its offsets, and its neighbours are read`, async () => {
+      const one = (baseOffset: number) => writeBatch({ baseOffset, records: [{}] });
+      const read = await readAll([one(9), packedBatch(code, GARBAGE, { baseOffset: 10 }), one(60)], { fetchOffset: 9 });
+      assert.deepEqual(read.offsets, [9, 60]);
+      assert.deepEqual(read.ranges, [[10, 60, 'unreadable_batch']]);
+      assert.match(read.unreadable[0]?.poison.message ?? '', new RegExp(`codec ${code}`));
+      assert.equal(read.nextOffset, 61);
+    });
+  }
+});
+
+/** Rewrites the frame header: no single segment, no content size, and a window of 2^28 bytes. */
+function withWindow28(frame: Buffer): Buffer {
+  const descriptor = frame.readUInt8(4);
+  const single = (descriptor & 0x20) !== 0;
+  const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >> 6] as number;
+  const body = frame.subarray(5 + (single ? 0 : 1) + sizeBytes);
+  return Buffer.concat([frame.subarray(0, 4), Buffer.from([0, (28 - 10) << 3]), body]);
+}

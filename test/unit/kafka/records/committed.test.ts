@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readAll } from '../../../support/read-pieces.ts';
+import { TRANSACTIONAL, writeBatch, writeMarker } from '../../../support/record-batches.ts';
+
+const NONE = -1n;
+const batch = (baseOffset: number, producerId = NONE, key: Buffer | null = null) =>
+  writeBatch({ baseOffset, producerId, attributes: producerId === NONE ? 0 : TRANSACTIONAL, records: [{ key }] });
+
+describe('a read_committed reader', () => {
+  it('hides interleaved aborted transactions of several producers, whatever order the broker lists them in', async () => {
+    const log = [
+      batch(0, 1n),
+      batch(1, 2n),
+      batch(2),
+      batch(3, 3n),
+      writeMarker(4, 2n, 'abort'),
+      batch(5, 2n),
+      batch(6, 1n),
+      writeMarker(7, 1n, 'abort'),
+      writeMarker(8, 3n, 'commit'),
+      writeMarker(9, 2n, 'commit'),
+    ];
+    const aborted = [
+      { producerId: '2', firstOffset: '1' },
+      { producerId: '1', firstOffset: '0' },
+    ];
+    const read = await readAll(log, { aborted });
+    assert.deepEqual(read.offsets, [2, 3, 5]);
+    assert.equal(read.nextOffset, 10);
+  });
+
+  it('does not take a record whose key is four zero bytes for the end of an aborted transaction', async () => {
+    const log = [
+      batch(0, 1n, Buffer.alloc(4)),
+      batch(1, 1n),
+      writeMarker(2, 1n, 'abort'),
+      batch(3, 1n),
+      writeMarker(4, 1n, 'commit'),
+    ];
+    assert.deepEqual((await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] })).offsets, [3]);
+  });
+
+  it('hides an aborted transaction whose first record is no longer in the log', async () => {
+    const log = [batch(5, 1n), writeMarker(6, 1n, 'abort'), batch(7, 1n)];
+    const read = await readAll(log, { fetchOffset: 5, aborted: [{ producerId: '1', firstOffset: '2' }] });
+    assert.deepEqual(read.offsets, [7]);
+  });
+
+  it('does not unpack what is hidden', async () => {
+    const garbage = { packed: Buffer.from('no zstd'), attributes: TRANSACTIONAL | 4, producerId: 1n, count: 1, lastDelta: 0 };
+    const log = [writeBatch(garbage), writeMarker(1, 1n, 'abort'), batch(2)];
+    const read = await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] });
+    assert.deepEqual([read.offsets, read.ranges], [[2], []]);
+  });
+
+  it('passes a response in which nothing is visible', async () => {
+    const read = await readAll([batch(0, 1n), writeMarker(1, 1n, 'abort')], { aborted: [{ producerId: '1', firstOffset: '0' }] });
+    assert.deepEqual(read.pieces, [{ records: [], unreadable: undefined, nextOffset: 2 }]);
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readAll } from '../../../support/read-pieces.ts';
+import { type TestRecord, varint, writeBatch, writeRecord } from '../../../support/record-batches.ts';
+
+const PROTOTYPE_NAMES =
+  'toString constructor valueOf hasOwnProperty isPrototypeOf __proto__ __defineGetter__ toLocaleString propertyIsEnumerable'.split(
+    ' ',
+  );
+
+const v = (text: string) => ({ value: Buffer.from(text) });
+
+/** `count` headers without a name or a value: two bytes each. */
+function manyHeaders(count: number): Buffer {
+  const body = Buffer.concat([Buffer.from([0, 0, 2, 1, 1]), varint(count), Buffer.alloc(count * 2)]);
+  return Buffer.concat([varint(body.length), body]);
+}
+
+describe('headers of a record', () => {
+  for (const name of PROTOTYPE_NAMES) {
+    it(`called ${name} comes as it was written`, async () => {
+      const headers: TestRecord['headers'] = [[name, Buffer.from('x')]];
+      const { records } = await readAll(writeBatch({ records: [{ headers }] }));
+      assert.deepEqual(records[0]?.headers, headers);
+    });
+  }
+
+  it('keep their order, doubles and nulls', async () => {
+    const headers: TestRecord['headers'] = [
+      ['a', null],
+      ['b', Buffer.from('1')],
+      ['a', null],
+      ['a', Buffer.alloc(0)],
+      ['', Buffer.from('2')],
+    ];
+    const { records } = await readAll(writeBatch({ records: [{ headers }, v('beside')] }));
+    assert.deepEqual(records[0]?.headers, headers);
+    assert.deepEqual(records[1]?.headers, []);
+  });
+
+  it('may have names that are no UTF-8', async () => {
+    const { records } = await readAll(writeBatch({ records: [{ headers: [[Buffer.from([0x61, 0xff]), null]] }] }));
+    assert.deepEqual(records[0]?.headers, [['a\ufffd', null]]);
+  });
+
+  for (const count of [1_001, 20_000, 100_000]) {
+    it(`${count} of them on one record are too many: only its own offset is unreadable`, async () => {
+      const packed = Buffer.concat([
+        writeRecord({ delta: 0, ...v('before') }),
+        manyHeaders(count),
+        writeRecord({ delta: 2, ...v('behind') }),
+      ]);
+      const read = await readAll(writeBatch({ packed, count: 3, lastDelta: 2 }));
+      assert.deepEqual(read.offsets, [0, 2]);
+      assert.deepEqual(read.ranges, [[1, 2, 'too_many_headers']]);
+      assert.match(read.unreadable[0]?.poison.message ?? '', new RegExp(`${count} headers, and 1000 are allowed`));
+      assert.equal(read.nextOffset, 3);
+    });
+  }
+
+  it('100,000 of them are read in no more than two seconds where they are allowed', async () => {
+    const began = performance.now();
+    const { records } = await readAll(
+      writeBatch({ packed: Buffer.concat([writeRecord({}), manyHeaders(100_000)]), count: 2, lastDelta: 1 }),
+      { limits: { maxHeaders: 100_000 } },
+    );
+    assert.equal(records[1]?.headers.length, 100_000);
+    assert.ok(performance.now() - began < 2_000);
+  });
+
+  it('that are declared but cannot be there end the batch before memory is taken for them', async () => {
+    const body = Buffer.concat([Buffer.from([0, 0, 2, 1, 1]), varint(2 ** 31 - 1), Buffer.alloc(8)]);
+    const packed = Buffer.concat([writeRecord({}), varint(body.length), body]);
+    const read = await readAll(writeBatch({ packed, count: 2, lastDelta: 1 }), { limits: { maxHeaders: 2 ** 31 } });
+    assert.deepEqual(read.offsets, [0]);
+    assert.deepEqual(read.ranges, [[1, 2, 'unreadable_batch']]);
+  });
+});
