@@ -3,6 +3,7 @@ import { Ajv, type FuncKeywordDefinition, type Options, type SchemaObject, type 
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isMultipleOf } from './multiple-of.ts';
+import { hasUniqueItems } from './unique-items.ts';
 
 /** Formats are annotations by the newer drafts; of several wrong places one is enough for a dead letter. */
 const OPTIONS: Options = {
@@ -45,7 +46,8 @@ export function schemaCompiler(): SchemaCompiler {
     compile: (schema) => {
       const others = referred;
       referred = [];
-      const ajv = ajvFor(schema).removeKeyword('multipleOf').addKeyword(MULTIPLE_OF);
+      const ajv = ajvFor(schema);
+      for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword as string).addKeyword(keyword);
       for (const { schema: other, id } of others) ajv.addSchema(other, id);
       const validate = ajv.compile(schema as SchemaObject);
       // A keyword of Ajv's own: its answer would be a promise, which is true, and whose rejection nobody catches.
@@ -65,6 +67,16 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
     return (value: number) => isMultipleOf(value, factor);
   },
 };
+
+const UNIQUE_ITEMS: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  errors: false,
+  compile: (wanted: boolean) => (items: readonly unknown[]) => !wanted || hasUniqueItems(items),
+};
+
+const OWN_KEYWORDS = [MULTIPLE_OF, UNIQUE_ITEMS];
 
 /** @throws Error for a draft that is not supported */
 function ajvFor(schema: unknown): Ajv {

@@ -113,6 +113,53 @@ test('JSON is checked against its schema only when that is wanted, and told by t
   await registry.close();
 });
 
+test('harmless schemas with hostile values end in time: a dead letter names the deadline, and honest values fit', {
+  timeout: 60_000,
+}, async () => {
+  const of = (properties: object, more = {}) => json({ type: 'object', properties, ...more });
+  const item = { type: 'object', properties: { next: { $ref: '#/$defs/item' } } };
+  const schemas = [
+    of({ s: { pattern: '^(a+)+$' } }),
+    of({ s: { pattern: '^([a-zA-Z0-9_.+-]+)+@[a-z]+$' } }),
+    json({ type: 'object', patternProperties: { '^(a+)+$': { type: 'null' } } }),
+    of(
+      { tree: { anyOf: ['a', 'b'].map((name) => ({ ...item, required: [name] })) } },
+      { $defs: { item: { anyOf: [item, item, { type: 'null' }] } } },
+    ),
+    of({ list: { uniqueItems: true } }),
+    of({ list: { uniqueItems: true } }, { $schema: 'https://json-schema.org/draft/2020-12/schema' }),
+  ];
+  await using server = await fakeRegistry(Object.fromEntries(schemas.map((schema, n) => [`/schemas/ids/${n + 1}`, schema])));
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const format = jsonSchemaFormat(registry, { validate: true });
+  const letters = `${'a'.repeat(40)}!`;
+  const late = (id: number) => `undecodable: checking the value against schema ${id} took longer than the deadline of 250 ms`;
+  const deep = (depth: number): object => (depth === 0 ? { next: 1 } : { next: deep(depth - 1) });
+  for (const [id, hostile, honest] of [
+    [1, { s: letters }, { s: 'aaa' }],
+    [2, { s: letters }, { s: 'a.b@example' }],
+    [3, { [letters]: 1 }, { aaa: null }],
+    [4, { tree: { a: 1, ...deep(40) } }, { tree: { b: 1, next: { next: null } } }],
+  ] as const) {
+    const startMs = performance.now();
+    assert.equal(await read(format, id, JSON.stringify(hostile)), late(id));
+    assert.ok(performance.now() - startMs < 10_000);
+    assert.deepEqual(await read(format, id, JSON.stringify(honest)), honest);
+  }
+  const lists = [Array.from({ length: 20_000 }, (_, n) => [n]), Array.from({ length: 10_000 }, (_, n) => ({ id: n, a: 'x' }))];
+  for (const id of [5, 6]) {
+    for (const list of lists) {
+      assert.deepEqual(await read(format, id, JSON.stringify({ list })), { list });
+      const twice = JSON.stringify({ list: [...list, list[7]] });
+      assert.equal(
+        await read(format, id, twice),
+        `undecodable: the value does not fit schema ${id} (#/properties/list/uniqueItems)`,
+      );
+    }
+  }
+  await registry.close();
+});
+
 test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is found by its name, and other drafts are told', async () => {
   const draft = (uri: string) => ({ $schema: uri, type: 'object', properties: { n: { type: 'integer', minimum: 5 } } });
   const author = { subject: 'author', version: 1, id: 9, ...json({ type: 'object', required: ['id'] }) };
