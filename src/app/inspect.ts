@@ -3,15 +3,15 @@ import { hostname } from 'node:os';
 import { choosePipeline } from '../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
-import { ServiceError } from '../core/service-error.ts';
 import { FramedReader } from '../formats/output/index.ts';
-import { InspectError, type Inspection, type PipelineView, type RemoteBatch } from '../inspect/context.ts';
+import { InspectError, type Inspection, type PipelineView } from '../inspect/context.ts';
 import { connectKafka, questionFailure } from '../kafka/index.ts';
 import type { SchemaRegistry } from '../registry/index.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { filterOf } from './filter.ts';
 import { kafkaConnection } from './kafka-connection.ts';
+import { remoteState } from './remote-state.ts';
 import { schemaRegistry } from './schema-registry.ts';
 import { systemClock } from './system.ts';
 import { toolService } from './tool-service.ts';
@@ -70,7 +70,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       clock: systemClock,
       signal,
       notice: options.notice,
-      remoteBatch: service === undefined ? undefined : (id) => remoteBatch(service, id, signal),
+      ...(service === undefined ? { remoteBatch: undefined } : remoteState(pipeline, service, signal)),
       ...(registry === undefined ? {} : { readFramed: framedReader(registry, signal, options.notice) }),
       openReplay: (journalTopic) =>
         kafka
@@ -138,15 +138,4 @@ export function pipelineView({ pipelines }: Config, pipeline: PipelineConfig): P
     isFiltered: filterOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
   };
-}
-
-async function remoteBatch(client: ServiceClient, id: string, signal: AbortSignal): Promise<RemoteBatch> {
-  try {
-    const { rawStatus, counts } = await client.getBatch(id, { signal });
-    const finished = counts.success === undefined ? undefined : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
-    return { status: rawStatus, finished, total: counts.total };
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
-    return { status: 'unknown_to_service', finished: undefined, total: undefined };
-  }
 }

@@ -4,10 +4,12 @@ import type { ClusterAdmin } from '../core/ports/kafka.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../core/record.ts';
 
-/** What the service says about a batch, in its own words. */
+/** What the service says about a batch, an import or a decision. */
 export interface RemoteBatch {
-  /** batch_status as the service spelled it; `unknown_to_service` for 404 and 410. */
+  /** As the interface spells it, or as the service does when it is another; `unknown_to_service` for 404 and 410; `unreadable_answer`. */
   readonly status: string;
+  /** What is wrong with an unreadable answer: call, id and cause. */
+  readonly problem?: string;
   readonly finished: number | undefined;
   readonly total: number | undefined;
 }
@@ -42,8 +44,10 @@ export interface Inspection {
   readonly signal: AbortSignal;
   /** Tells a person what takes so long. */
   readonly notice: (text: string) => void;
-  /** Asks the service for a batch; undefined when it is not to be asked. Rejects when it cannot be reached. */
+  /** Asks the service for a batch or an import; undefined when it is not to be asked. Rejects when it cannot be reached. */
   readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
+  /** Asks the service for the decision that a record of a lookup names; undefined: the record names none. Rejects as `remoteBatch`. */
+  readonly remoteDecision?: (record: SourceRecord) => Promise<RemoteBatch | undefined>;
   /** Reads a value that a schema registry has the schema of, as its JSON form would be read; undefined when it cannot. */
   readonly readFramed?: (value: Buffer) => Promise<object | undefined>;
 }

@@ -4,7 +4,7 @@ import type { PartitionProgress } from '../core/journal-records.ts';
 import type { PartitionBounds } from '../core/ports/topic-scan.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 import { type Account, accountOf, REASONS } from './account.ts';
-import { InspectError, type Inspection } from './context.ts';
+import { InspectError, type Inspection, type RemoteBatch } from './context.ts';
 import { type Explanation, type NamingJob, type RecordState, summarise } from './explanation.ts';
 import { findTerminals, nothingFound } from './find-terminals.ts';
 import { batchBefore } from './journal-report.ts';
@@ -54,7 +54,8 @@ async function lookAt(
   const notes: string[] = source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
   const liveJob = live && journal.state.jobs.get(live.record.id);
   const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
-  const jobs = await describeJobs(inspection, trace, { liveId: live?.record.id, behind }, notes);
+  const about = { liveId: live?.record.id, behind, ask: source.decision };
+  const jobs = await describeJobs(inspection, trace, about, notes);
   const { account, reason } = accountOf(
     {
       offset: at.offset,
@@ -74,6 +75,7 @@ async function lookAt(
   if (state === 'unknown' && reason !== undefined) notes.push(REASONS[reason]);
   const report = {
     ...at,
+    kind: pipeline.kind,
     state,
     source: { record: source.record, timestampMs: source.timestampMs ?? null, valueBytes: source.valueBytes ?? null },
     shard: journal.shard,
@@ -124,10 +126,12 @@ interface SourceFacts {
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;
   readonly isFiltered?: (() => boolean | undefined) | undefined;
+  /** Asks the service for the decision that the record names. */
+  readonly decision?: (() => Promise<RemoteBatch | undefined>) | undefined;
 }
 
 async function sourceRecord(
-  { scan, pipeline, signal }: Inspection,
+  { scan, pipeline, remoteDecision, signal }: Inspection,
   { partition, offset }: SourceCoordinate,
   { start, stable }: PartitionBounds,
 ): Promise<SourceFacts> {
@@ -142,7 +146,8 @@ async function sourceRecord(
       for (const record of records) {
         const { timestampMs, value } = record;
         const filtered = isFiltered && (() => isFiltered(record));
-        facts = { record: 'present', timestampMs, valueBytes: value?.length ?? null, isFiltered: filtered };
+        const decision = remoteDecision && (() => remoteDecision(record));
+        facts = { record: 'present', timestampMs, valueBytes: value?.length ?? null, isFiltered: filtered, decision };
       }
       if (unreadable !== undefined) {
         facts = { record: 'unreadable', timestampMs: unreadable.timestampMs, cause: unreadable.poison.message };
@@ -185,13 +190,16 @@ class JobTrace {
 async function describeJobs(
   { remoteBatch, signal }: Inspection,
   { jobs }: JobTrace,
-  { liveId, behind }: { readonly liveId: string | undefined; readonly behind: string | undefined },
+  { liveId, behind, ask: decision }: { readonly liveId: string | undefined; readonly behind: string | undefined } & {
+    readonly ask: SourceFacts['decision'];
+  },
   notes: string[],
 ): Promise<NamingJob[]> {
   const described: NamingJob[] = [];
   let ask = remoteBatch;
   for (const { record, leftMs } of jobs) {
-    const service = await ask?.(record.remoteId).catch((error: unknown) => {
+    const asked = record.id === liveId && decision !== undefined ? decision() : ask?.(record.remoteId);
+    const service = await asked?.catch((error: unknown) => {
       signal.throwIfAborted();
       ask = undefined;
       notes.push(`the service did not answer: ${error instanceof Error ? error.message : String(error)}`);

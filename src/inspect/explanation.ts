@@ -59,6 +59,8 @@ export interface FoundTerminal {
 export interface Explanation {
   readonly partition: number;
   readonly offset: number;
+  /** Of the pipeline. */
+  readonly kind: string;
   readonly state: RecordState;
   /** A sentence for people. */
   readonly summary: string;
@@ -85,7 +87,7 @@ export interface Explanation {
 }
 
 /** One or two sentences for people. */
-export function summarise({ state, jobs, terminals, position }: Omit<Explanation, 'summary'>): string {
+export function summarise({ kind, state, jobs, terminals, position }: Omit<Explanation, 'summary'>): string {
   const [terminal] = terminals;
   const live = jobs.find((job) => job.live);
   const events = new Set(terminals.map(({ eventId }) => eventId));
@@ -98,7 +100,7 @@ export function summarise({ state, jobs, terminals, position }: Omit<Explanation
     case 'buffered':
       return 'Read, and waiting in a buffer or for its batch to be created; it is in no job yet.';
     case 'in_review':
-      return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
+      return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ kind, service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
     case 'decided': {
       const decision = terminals.find(({ kind }) => kind === 'decision')?.decision ?? null;
       if (decision === null) return `Decided; what was decided is written in a form that cannot be read here.${twice}`;

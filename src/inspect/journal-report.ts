@@ -75,6 +75,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   const jobs = journals.flatMap(({ shard, state }) =>
     [...state.jobs.values()].map((job) => {
       const about = {
+        kind: pipeline.kind,
         service: remote.get(job.record.remoteId),
         running: group.members > 0,
         behind: pipeline.inOrder ? batchBefore(job, state) : undefined,
@@ -148,6 +149,8 @@ function jobReport(shard: number, { record, left }: LiveJob, about: Circumstance
 }
 
 export interface Circumstances {
+  /** Of the pipeline. */
+  readonly kind: string;
   readonly service: RemoteBatch | undefined;
   /** Some replica runs. */
   readonly running: boolean;
@@ -156,28 +159,40 @@ export interface Circumstances {
 }
 
 /** What a live job waits for, as far as the journal and the service tell. */
-export function waitsFor({ service, running, behind }: Circumstances): string {
+export function waitsFor({ kind, service, running, behind }: Circumstances): string {
   const then = running ? '' : ', once a replica runs';
   switch (service?.status) {
     case undefined:
-      return 'not known: the service was not asked';
+      return kind === 'lookup'
+        ? 'decisions that are not made, or that the service gives no usable answer about: `explain` asks for that of a record'
+        : 'not known: the service was not asked';
     case 'WAITING_FOR_UPLOAD':
-    case 'WATING_FOR_UPLOAD':
       return `its upload to take effect; given up for a new batch after review.uploadGrace${then}`;
     case 'PENDING':
       return 'the review';
+    case 'IN_PROGRESS':
+      return 'the import';
     case 'SUCCESS':
+    case 'COMPLETE':
       if (behind !== undefined) return `its turn: batch ${behind} publishes before it (output.order: source)`;
       return `its results to be read and published${then}`;
     case 'ERROR':
+    case 'FAILED':
     case 'CANCELLED':
-      return `its next attempt: the batch has failed${then}`;
+      return kind === 'lookup' ? `its decision to be published${then}` : `its next attempt: it has failed${then}`;
     case 'unknown_to_service':
-      return `the service to know it again; given up for a new batch after review.missingGrace${then}`;
+      return `the service to know it again; ${GIVEN_UP[kind] ?? 'given up for a new batch'} after review.missingGrace${then}`;
+    case 'unreadable_answer':
+      return `an answer that makes sense: ${service?.problem}`;
     default:
       return `the review: ${service?.status} is no state that this version knows`;
   }
 }
+
+const GIVEN_UP: Readonly<Record<string, string>> = {
+  import: 'submitted again, if service.importPath is right,',
+  lookup: 'ends as review.onFailure says',
+};
 
 async function askService(
   { remoteBatch, signal }: Inspection,

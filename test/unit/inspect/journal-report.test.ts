@@ -112,16 +112,48 @@ test('under output.order: source a batch waits for the earliest before it that s
   assert.equal(explained.jobs[0]?.behind, first?.remoteId);
 });
 
+test('explain asks for the decision that the record of a lookup names, and for nothing else', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
+  world.start();
+  world.event(0);
+  world.event(0);
+  await world.clock.advance(30_000);
+  const problem = 'get_decision at h/v1/decisions/d-1 answered 200, but metadata is not a JSON object';
+  const asked: number[] = [];
+  const explained = await world.through(
+    explainRecord(
+      {
+        ...inspectionOf(world),
+        remoteDecision: async ({ offset }) => {
+          asked.push(offset);
+          return { status: 'unreadable_answer', problem, finished: undefined, total: undefined };
+        },
+      },
+      { partition: 0, offset: 1 },
+      { thorough: false },
+    ),
+  );
+  assert.deepEqual(asked, [1]);
+  assert.ok(explained.summary.includes(`It waits for an answer that makes sense: ${problem}`), explained.summary);
+});
+
 test('each state of a batch has its reason to wait', () => {
-  const of = (status: string, running = true, behind?: string) =>
-    waitsFor({ service: { status, finished: undefined, total: undefined }, running, behind });
-  assert.match(waitsFor({ service: undefined, running: true, behind: undefined }), /not asked/);
-  assert.match(of('WATING_FOR_UPLOAD'), /upload/);
+  const of = (status: string, running = true, behind?: string, kind = 'review') =>
+    waitsFor({ kind, service: { status, problem: 'not JSON', finished: undefined, total: undefined }, running, behind });
+  assert.match(waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }), /not asked/);
+  assert.match(waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }), /decisions that are not made/);
+  assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
   assert.equal(of('PENDING'), 'the review');
   assert.match(of('SUCCESS', false), /published, once a replica runs$/);
   assert.match(of('SUCCESS', true, 'b-1'), /its turn: batch b-1 publishes before it/);
   assert.match(of('CANCELLED'), /next attempt/);
-  assert.match(of('unknown_to_service'), /missingGrace/);
+  assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
+  assert.match(of('unknown_to_service', true, undefined, 'import'), /if service.importPath is right, after review.missingGrace/);
+  assert.match(of('unknown_to_service', true, undefined, 'lookup'), /ends as review.onFailure says after review.missingGrace/);
+  assert.deepEqual([of('IN_PROGRESS'), of('unreadable_answer')], ['the import', 'an answer that makes sense: not JSON']);
+  assert.match(of('COMPLETE'), /its results/);
+  assert.match(of('FAILED', true, undefined, 'import'), /next attempt/);
+  assert.match(of('ERROR', true, undefined, 'lookup'), /published/);
   assert.match(of('NOVEL'), /NOVEL is no state that this version knows/);
 });
 
