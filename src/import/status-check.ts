@@ -9,10 +9,10 @@ import type { ImportService } from './import-service.ts';
 
 export class StatusCheck {
   readonly #service: ImportService;
-  /** Whether an import was ever found where they are asked for. */
-  #pathIsRight = false;
-  /** Made to be asked for, and never uploaded. */
+  /** Made to be asked for, and never uploaded. Without a file it costs nothing. */
   #probe: string | undefined;
+  /** Whether imports were found since the probe was made: then a probe that is not found may have been dropped by the service. */
+  #foundSince = false;
 
   constructor(service: ImportService) {
     this.#service = service;
@@ -25,28 +25,37 @@ export class StatusCheck {
       return { state: stateOf(rawState), rawState };
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      if (!this.#pathIsRight) await this.#findNewOne(signal);
+      await this.#findProbe(signal);
       return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
     }
   }
 
   async #find(importId: string, signal: AbortSignal): Promise<string> {
     const { rawStatus } = await this.#service.getImport(importId, { signal });
-    this.#pathIsRight = true;
+    this.#foundSince = true;
     return rawStatus;
   }
 
-  /** Asks for an import that is there for certain. Without a file it costs nothing, and one serves for the life of the process. */
-  async #findNewOne(signal: AbortSignal): Promise<void> {
-    this.#probe ??= (await this.#service.createImport({ signal })).importId;
+  /** Asks for an import that is there for certain, unless the path is wrong, or lost. */
+  async #findProbe(signal: AbortSignal): Promise<void> {
     try {
-      await this.#find(this.#probe, signal);
+      await this.#find(this.#probe ?? (await this.#makeProbe(signal)), signal);
     } catch (error) {
       if (!isNotFound(error)) throw error;
+      if (this.#foundSince) {
+        await this.#makeProbe(signal);
+        return await this.#findProbe(signal);
+      }
       const { operation, status, retryAfterMs } = error;
-      const message = `${error.message}. An import that was just made is not found there either: check service.importPath`;
+      const message = `${error.message}. An import that was made to be asked for is not found there either: check service.importPath`;
       throw new ServiceError('not_found', message, { operation, status, retryAfterMs });
     }
+  }
+
+  async #makeProbe(signal: AbortSignal): Promise<string> {
+    this.#probe = (await this.#service.createImport({ signal })).importId;
+    this.#foundSince = false;
+    return this.#probe;
   }
 }
 

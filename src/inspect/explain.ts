@@ -190,7 +190,11 @@ class JobTrace {
 async function describeJobs(
   { remoteBatch, signal }: Inspection,
   { jobs }: JobTrace,
-  { liveId, behind, ask: decision }: { readonly liveId: string | undefined; readonly behind: string | undefined } & {
+  {
+    liveId,
+    behind,
+    ask: decision,
+  }: { readonly liveId: string | undefined; readonly behind: string | undefined } & {
     readonly ask: SourceFacts['decision'];
   },
   notes: string[],

@@ -53,5 +53,7 @@ test('an unknown id and an answer that makes no sense are answers; a service tha
     problem: 'get_import at h/v1/import/i-1 answered',
     ...NOTHING,
   });
-  await assert.rejects(stateOf('import', failing('unavailable')).remoteBatch?.('i-1') ?? assert.fail(), { failure: 'unavailable' });
+  await assert.rejects(stateOf('import', failing('unavailable')).remoteBatch?.('i-1') ?? assert.fail(), {
+    failure: 'unavailable',
+  });
 });

@@ -96,15 +96,20 @@ test('the file has one line for each record, types mixed, and ends its last line
 
 test('an import is created without a word, uploaded as JSON Lines and asked for in all its states', async () => {
   const calls: unknown[] = [];
+  let made = 0;
   let rawStatus = '';
   const kind = kindOf(
     {},
     {
-      createImport: async () => ({ importId: 'i-1', uploadUrl: 'https://storage.example/x' }),
+      createImport: async () => ({
+        importId: ['i-1', 'probe'][made++] ?? assert.fail('a third'),
+        uploadUrl: 'https://storage.example/x',
+      }),
       upload: async (url, body, { contentType }) => calls.push([url, String(body), contentType]),
       getImport: async (importId) => {
         calls.push(importId);
-        if (rawStatus === '404') throw new ServiceError('not_found', 'unknown', { operation: 'get_import', status: 404 });
+        if (rawStatus === '404' && importId === 'i-1')
+          throw new ServiceError('not_found', 'unknown', { operation: 'get_import', status: 404 });
         return { rawStatus };
       },
     },
@@ -217,4 +222,36 @@ test('a receipt may have a key that an expression finds; in it, the key of the e
   assert.deepEqual([String(key), JSON.parse(String(value)).source.key], ['7', 'user-1']);
   assert.equal(decoded({ data: { owner: ['x'] } }, over), 'mapping_failed');
   assert.equal(itemOf(sourceRecord({ data: {} }), over).outputKey, null);
+});
+
+test('a path of the status check that is lost while it runs has no import submitted again', async () => {
+  const known = new Set(['one', 'two']);
+  let lost = false;
+  let made = 0;
+  const kind = kindOf(
+    {},
+    {
+      createImport: async () => {
+        known.add(`new-${++made}`);
+        return { importId: `new-${made}`, uploadUrl: 'https://storage.example/x' };
+      },
+      getImport: async (importId) => {
+        if (known.has(importId) && !lost) return { rawStatus: 'IN_PROGRESS' };
+        throw new ServiceError('not_found', `${importId} answered 404`, { operation: 'get_import', status: 404 });
+      },
+    },
+  );
+  const ask = (id: string) => kind.status(id, SIGNAL, 'import').then(({ state }) => state);
+  assert.deepEqual([await ask('one'), made], ['pending', 0], 'nothing is made without need');
+  lost = true;
+  for (let n = 0; n < 5; n++) await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });
+  assert.equal(made, 1);
+  lost = false;
+  assert.deepEqual([await ask('one'), await ask('gone'), made], ['pending', 'missing', 1]);
+  known.delete('new-1');
+  assert.deepEqual(
+    [await ask('gone'), made],
+    ['missing', 2],
+    'the service may have dropped the import that was made to be asked for',
+  );
 });
