@@ -4,8 +4,9 @@ import type { Clock } from '../core/ports/clock.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { RecordParser } from '../review/csv-results.ts';
 import { readLabels } from '../review/labels.ts';
-import { type ResultHeader, readResultHeader, unreadable } from '../review/result-header.ts';
+import { readResultHeader, unreadable } from '../review/result-header.ts';
 import type { CallOptions } from './options.ts';
+import { knownStatus, type RowShape, shapeOf } from './result-columns.ts';
 
 export interface ResultLabel {
   readonly name: string;
@@ -23,8 +24,10 @@ export interface ResultRow {
   readonly expectedResult: string | null;
   /** Read out of whatever form they have in the cell; `labelsText` is the cell itself. */
   readonly labels: readonly ResultLabel[];
+  /** `labels` as JSON, with the digits that the service sent. */
+  readonly labelsJson: string;
   readonly labelsText: string;
-  /** All other columns, by their headers. */
+  /** All other columns, by their headers: also those that came with the upload under a name of the service's. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +38,7 @@ export interface MalformedRow {
 }
 
 export interface ResultsOptions extends CallOptions {
-  /** Header of the result. Default: the first that ends in ` result` and is not `Expected result`. */
+  /** Header of the result. Default: one that ends in ` result` and is not `Expected result`; of several the first behind `Status`. */
   readonly resultColumn?: string;
   /** Told a row with more or fewer cells than the header, which is then left out. Default: such a row ends the reading with a ProtocolError. */
   readonly onMalformedRow?: (row: MalformedRow) => void;
@@ -100,7 +103,8 @@ async function* readRows(
 ): AsyncGenerator<ResultRow, void, undefined> {
   const records: string[][] = [];
   const parser = new RecordParser(records, options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES);
-  let header: RowShape | undefined;
+  let names: readonly string[] | undefined;
+  let shape: RowShape | undefined;
   let taken = 0;
   let digest = '';
 
@@ -109,9 +113,12 @@ async function* readRows(
       digest = hash('sha1', digest + JSON.stringify(record));
       const known = ++taken <= progress.records;
       if (taken === progress.records && digest !== progress.digest) throw changed();
-      header ??= shapeOf(record, options);
+      if (names === undefined) {
+        readResultHeader(record, options);
+        names = record;
+      } else shape ??= shapeOf(names, record, options.resultColumn);
       if (known) continue;
-      const row = taken === 1 ? undefined : rowOf(header, record, taken - 1, options);
+      const row = shape === undefined ? undefined : rowOf(shape, record, taken - 1, options);
       progress.records = taken;
       progress.digest = digest;
       if (row === undefined) continue;
@@ -137,7 +144,7 @@ async function* readRows(
     if (missing && lastByte !== LINE_FEED) records.pop();
     yield* take();
     if (problem !== undefined) throw problem;
-    if (header === undefined) throw unreadable('the result file is empty: it has no header');
+    if (names === undefined) throw unreadable('the result file is empty: it has no header');
     if (taken < progress.records) throw changed();
     if (missing) throw unreadable(`the result file has ${taken - 1} whole rows, but the service counted ${expectedRows}`);
   } finally {
@@ -147,21 +154,6 @@ async function* readRows(
 
 function changed(): ServiceError {
   return unreadable('the result file is not the one that was read before its download broke: read it from its beginning');
-}
-
-interface RowShape {
-  readonly header: ResultHeader;
-  readonly metadata: readonly { readonly name: string; readonly index: number }[];
-}
-
-function shapeOf(names: readonly string[], { resultColumn }: ResultsOptions): RowShape {
-  const header = readResultHeader(names, { resultColumn });
-  const standard = new Set([header.content, header.status, header.result, header.expected, header.labels]);
-  const metadata = names
-    .map((name, index) => ({ name, index }))
-    // Of two columns with one name the first counts.
-    .filter(({ name, index }) => !standard.has(index) && names.indexOf(name) === index);
-  return { header, metadata };
 }
 
 function rowOf(shape: RowShape, cells: readonly string[], row: number, options: ResultsOptions): ResultRow | undefined {
@@ -174,19 +166,16 @@ function rowOf(shape: RowShape, cells: readonly string[], row: number, options: 
     return undefined;
   }
   const labelsText = cells[header.labels] ?? '';
+  const { json: labelsJson } = readLabels(labelsText);
   return {
     row,
     content: cells[header.content] ?? null,
-    status: statusOf(cells[header.status] ?? ''),
+    status: knownStatus(cells[header.status] ?? '') ?? cells[header.status] ?? '',
     result: cells[header.result] || null,
     expectedResult: cells[header.expected] || null,
-    labels: JSON.parse(readLabels(labelsText).json),
+    labels: JSON.parse(labelsJson),
+    labelsJson,
     labelsText,
     metadata: Object.fromEntries(metadata.map(({ name, index }) => [name, cells[index] ?? ''])),
   };
-}
-
-function statusOf(text: string): string {
-  const known = text.trim().toUpperCase();
-  return known === 'SUCCESS' || known === 'ERROR' ? known : text;
 }

@@ -1,8 +1,10 @@
 /**
  * The Labels column (service-interface.md 2.3). Its form inside a cell is not shown, so every likely one is taken: a
- * JSON array of label objects (2.6) or of names, a single object or name, names with a delimiter between, nothing.
+ * JSON array of label objects (2.6) or of names, a single object or name, an object of names that are true or false, names with a
+ * delimiter between, nothing.
  */
 
+import { parseKeepingDigits } from '../core/exact-json.ts';
 import { isDeeperThan } from '../core/json-depth.ts';
 
 export interface Labels {
@@ -48,11 +50,11 @@ export function readLabels(cell: string): Labels {
   if (value === null) return NO_LABELS;
   // A consumer must be able to read it, and so must this process.
   if (isDeeperThan(value, MAX_DEPTH)) return { json: '[]', raw: cell };
-  const list = Array.isArray(value) ? value : [value];
   // The common case, taken as it stands: no number is read and printed again.
-  if (Array.isArray(value) && list.every(isWholeLabel)) return { json: text, raw: undefined };
+  if (Array.isArray(value) && value.every(isWholeLabel)) return { json: text, raw: undefined };
+  const exact = parseKeepingDigits(text);
   const labels: object[] = [];
-  for (const entry of list) {
+  for (const entry of Array.isArray(exact) ? exact : isChoice(exact) ? labelsOf(exact) : [exact]) {
     if (typeof entry === 'string') labels.push(labelNamed(entry));
     else if (hasName(entry))
       labels.push({ ...entry, applied: appliedOf(entry.applied), explanation: explanationOf(entry.explanation) });
@@ -72,6 +74,17 @@ function hasName(value: unknown): value is NamedLabel {
   return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
 }
 
+/** `{"money": true, "shouting": false}` */
+function isChoice(value: unknown): value is Readonly<Record<string, boolean>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const chosen = Object.values(value);
+  return chosen.length > 0 && chosen.every((one) => typeof one === 'boolean');
+}
+
+function labelsOf(choice: Readonly<Record<string, boolean>>): object[] {
+  return Object.entries(choice).map(([name, applied]) => ({ name, applied, explanation: null }));
+}
+
 function isWholeLabel(value: unknown): boolean {
   return hasName(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string';
 }
@@ -89,11 +102,13 @@ function labelNamed(name: string): object {
   return { name, applied: true, explanation: null };
 }
 
+/** The strongest first: what is weaker than the one that separates names belongs to a name. */
+const DELIMITERS = ['\n', ';', '|', ','];
+
 /** A text that starts like JSON is broken JSON, not names. */
 function namesIn(text: string): string[] {
   if (text.startsWith('[') || text.startsWith('{') || text.startsWith('"')) return [];
-  return text
-    .split(/[;|,\n]/)
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  const delimiter = DELIMITERS.find((one) => text.includes(one));
+  const names = delimiter === undefined ? [text] : text.split(delimiter);
+  return names.map((name) => name.trim()).filter((name) => name !== '');
 }

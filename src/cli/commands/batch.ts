@@ -82,6 +82,7 @@ function resultsCommand(io: Io, finish: Finish): Command {
     .argument('<id>', 'id of the batch')
     .option('-o, --output <file>', 'where to; - is standard output', '-')
     .option('--json', 'a JSON document for each row, instead of CSV')
+    .option('--result-column <name>', 'with --json: the column of the result, when more than one ends in " result"')
     .addHelpText(
       'after',
       `

@@ -44,8 +44,13 @@ function withoutContent(names: readonly string[]): string {
 /** What is allowed, and probably not meant. */
 export function csvHeaderNotes(names: readonly string[]): string[] {
   const notes = names.flatMap((name) => {
-    const clash = OF_RESULTS.includes(fold(name)) || (/ result$/.test(fold(name)) && fold(name) !== 'expected result');
-    return clash ? [`the column ${shown(name)} has a name that the results use too: they will have it twice`] : [];
+    if (OF_RESULTS.includes(fold(name)))
+      return [
+        `the column ${shown(name)} is named like one of the results, which will have both: with --json yours is in \`metadata\``,
+      ];
+    if (!/ result$/.test(fold(name)) || fold(name) === 'expected result') return [];
+    const which = 'with --json the first behind `Status` counts, or the one that --result-column names';
+    return [`the column ${shown(name)} is named like that of the result: ${which}`];
   });
   const unnamed = names.flatMap((name, index) => (name.trim() === '' ? [index + 1] : []));
   if (unnamed.length > 0)

@@ -18,7 +18,8 @@ export interface Tally {
 
 export class ResultTally {
   readonly #records = new CsvRecords(MAX_ROW_BYTES, { strict: false });
-  #header: { readonly width: number; readonly status: number; readonly isResults: boolean } | undefined;
+  #header: { readonly width: number; readonly statuses: readonly number[]; readonly isResults: boolean } | undefined;
+  #status: number | undefined;
   #ragged = false;
   #rows = 0;
   #errors = 0;
@@ -54,12 +55,16 @@ export class ResultTally {
     for (const { cells, lineEnd } of records) {
       if (this.#header === undefined) {
         const names = cells.map((name) => name.trim().toLowerCase());
-        const status = names.indexOf('status');
-        this.#header = { width: cells.length, status, isResults: status >= 0 || names.some((name) => / result$/.test(name)) };
+        const statuses = names.flatMap((name, index) => (name === 'status' ? [index] : []));
+        const isResults = statuses.length > 0 || names.some((name) => / result$/.test(name));
+        this.#header = { width: cells.length, statuses, isResults };
         continue;
       }
       this.#rows += 1;
-      if (cells[this.#header.status]?.trim().toUpperCase() === 'ERROR') this.#errors += 1;
+      // An upload may have had a column of this name too: the service's holds its words.
+      const { statuses } = this.#header;
+      this.#status ??= statuses.find((index) => /^\s*(success|error)\s*$/i.test(cells[index] ?? '')) ?? statuses[0] ?? -1;
+      if (cells[this.#status]?.trim().toUpperCase() === 'ERROR') this.#errors += 1;
       // Only the last one has no line end.
       this.#ragged ||= lineEnd === undefined && cells.length < this.#header.width;
     }

@@ -31,6 +31,7 @@ export interface SubmitFlags extends GetFlags {
 
 export interface ResultsFlags extends GetFlags {
   readonly output: string;
+  readonly resultColumn?: string;
   readonly force?: true;
 }
 
@@ -65,7 +66,7 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
     const again = place === undefined ? getCommandLine(io, id, flags) : resultsCommandLine(io, id, place, flags);
     const batch = await finished(session, id, flags, again, true);
     if (place === undefined || batch.status !== 'SUCCESS') return tell(io, batch, json);
-    await saveResults(session, batch, place, again, false).catch((error: unknown) => {
+    await saveResults(session, batch, place, again, {}).catch((error: unknown) => {
       throw error instanceof ContentReviewError ? new SentUnasked(`batch ${printable(id)}`, again, error) : error;
     });
     return place.target === STANDARD_OUTPUT ? codeOf(outcomeOfBatch(batch)) : tell(io, batch, json);
@@ -90,12 +91,18 @@ export async function batchResults(io: Io, finish: Finish, id: string, flags: Re
     const { client, signal } = session;
     const place = placeOf(flags);
     await mustBeWritable(place);
-    const again = resultsCommandLine(io, id, place, flags, flags.json);
+    if (flags.resultColumn !== undefined && flags.json !== true) throw new UsageProblem('--result-column needs --json');
+    const again = resultsCommandLine(io, id, place, flags, flags);
     const batch =
       flags.wait === true ? await finished(session, id, flags, again, false) : await client.batches.get(id, { signal });
-    return await saveResults(session, batch, place, again, flags.json === true);
+    return await saveResults(session, batch, place, again, flags);
   });
 }
+
+/** How `batch results` shows the results. */
+type RowFlags = Pick<ResultsFlags, 'json' | 'resultColumn'>;
+
+const columnFlag = (name: string | undefined) => (name === undefined ? [] : ['--result-column', name]);
 
 const placeOf = ({ output, force }: { output: string; force?: true | undefined }): OutputPlace => ({
   target: output,
@@ -105,9 +112,15 @@ const placeOf = ({ output, force }: { output: string; force?: true | undefined }
 const getCommandLine = (io: Io, id: string, flags: GetFlags) =>
   commandLine(io, ['batch', 'get', id, '--wait', flags.json && '--json'], flags);
 
-function resultsCommandLine(io: Io, id: string, { target, force }: OutputPlace, flags: ConnectionFlags, asRows?: true): string {
+function resultsCommandLine(
+  io: Io,
+  id: string,
+  { target, force }: OutputPlace,
+  flags: ConnectionFlags,
+  { json, resultColumn }: RowFlags = {},
+): string {
   const output = target === STANDARD_OUTPUT ? [] : ['--output', target];
-  const rest = ['--wait', ...output, force ? '--force' : undefined, asRows && '--json'];
+  const rest = ['--wait', ...output, force ? '--force' : undefined, json && '--json', ...columnFlag(resultColumn)];
   return commandLine(io, ['batch', 'results', id, ...rest], flags);
 }
 
@@ -122,12 +135,20 @@ function tell(io: Io, batch: Batch, json: true | undefined): number {
 }
 
 /** @returns the exit code of what the results say. */
-async function saveResults(session: Session, batch: Batch, place: OutputPlace, again: string, asRows: boolean): Promise<number> {
+async function saveResults(
+  session: Session,
+  batch: Batch,
+  place: OutputPlace,
+  again: string,
+  { json, resultColumn }: RowFlags,
+): Promise<number> {
   const { io, progress, signal } = session;
   let output: Output | undefined;
   try {
     output = await openOutput(io, place, signal);
-    const { rows, errors } = await (asRows ? fetchRows : fetchFile)(session, batch.batchId, output);
+    const { rows, errors } = await (json === true
+      ? fetchRows(session, batch.batchId, output, resultColumn)
+      : fetchFile(session, batch.batchId, output));
     await output.complete();
     const failed = errors === 0 ? '' : `, ${errors.toLocaleString('en-US')} without a decision`;
     const where = place.target === STANDARD_OUTPUT ? '' : ` in ${printable(place.target)}`;

@@ -1,6 +1,6 @@
 /** The results of a batch, whole: the service's own file, byte for byte, or its rows as JSON Lines. */
 import { createHash, type Hash } from 'node:crypto';
-import { RequestError } from '../../client/index.ts';
+import { RequestError, type ResultRow } from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Output } from '../files/output-type.ts';
 import { ResultTally, type Tally } from '../files/result-tally.ts';
@@ -107,7 +107,12 @@ function changed(): CommandFailed {
 }
 
 /** Writes a JSON document for each row, in the order of the file. */
-export async function fetchRows({ client, progress, signal }: Session, batchId: string, output: Output): Promise<Fetched> {
+export async function fetchRows(
+  { client, progress, signal }: Session,
+  batchId: string,
+  output: Output,
+  resultColumn?: string,
+): Promise<Fetched> {
   let rows = 0;
   let errors = 0;
   let slice = '';
@@ -116,12 +121,18 @@ export async function fetchRows({ client, progress, signal }: Session, batchId: 
     slice = '';
     return bytes.length === 0 || (await unlessAborted(output.write(bytes), signal));
   };
-  for await (const row of client.batches.results(batchId, { signal })) {
+  for await (const row of client.batches.results(batchId, resultColumn === undefined ? { signal } : { signal, resultColumn })) {
     rows += 1;
     if (row.status === 'ERROR') errors += 1;
-    slice += `${JSON.stringify(row)}\n`;
+    slice += `${rowJson(row)}\n`;
     if (slice.length >= JSON_SLICE && !(await flush())) return { rows: undefined, errors };
     progress.show(() => `downloading  ${rows.toLocaleString('en-US')} rows`);
   }
   return { rows: (await flush()) ? rows : undefined, errors };
+}
+
+function rowJson({ row, content, status, result, expectedResult, labelsJson, labelsText, metadata }: ResultRow): string {
+  const before = JSON.stringify({ row, content, status, result, expectedResult });
+  // Its numbers keep all of their digits.
+  return `${before.slice(0, -1)},"labels":${labelsJson},${JSON.stringify({ labelsText, metadata }).slice(1)}`;
 }

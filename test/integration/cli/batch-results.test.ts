@@ -74,6 +74,24 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
   });
 
+  it('show the rows as JSON with the column of the result that is named', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const csv = 'Content,Lab result,Status\nGood morning,positive,mystatus\n';
+    const submitted = await service.run('batch', 'submit', service.file('lab.csv', csv), '-t', 'post', '--wait', '--json');
+    assert.match(submitted.err, /the column "Lab result" is named like that of the result: .*--result-column/);
+    assert.match(submitted.err, /the column "Status" is named like one of the results/);
+    const { batchId } = JSON.parse(submitted.out);
+    const row = async (...flags: string[]) =>
+      JSON.parse((await service.run('batch', 'results', batchId, '--json', ...flags)).out);
+    const { status, result, metadata } = await row();
+    assert.deepEqual([status, result, metadata], ['SUCCESS', 'approved', { 'Lab result': 'positive', Status: 'mystatus' }]);
+    assert.equal((await row('--result-column', 'Lab result')).result, 'positive');
+    const alone = await service.run('batch', 'results', batchId, '--result-column', 'x');
+    assert.deepEqual([alone.code, /--result-column needs --json/.test(alone.err)], [EXIT.usage, true]);
+    const wrong = await service.run('batch', 'results', batchId, '--json', '--result-column', 'No result');
+    assert.match(wrong.err, /no column "No result"/);
+  });
+
   it('keep nothing that is no result file, or ends within a row', async (t) => {
     const service = await bench(t, nextDirectory());
     const submitted = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json');

@@ -44,6 +44,7 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
       { name: 'spam', applied: true, explanation: null },
       { name: 'scam', applied: true, explanation: null },
     ],
+    labelsJson: '[{"name":"spam","applied":true,"explanation":null},{"name":"scam","applied":true,"explanation":null}]',
     labelsText: 'spam;scam',
     metadata: Object.fromEntries([
       ['author', 'x'],
@@ -58,6 +59,40 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
       [3, 'c', 'ODD', null, 0],
     ],
   );
+});
+
+test('uploaded columns that are named like those of the service are metadata, wherever they stand', async (t) => {
+  const own = { content: 'a', status: 'ERROR', result: 'keep', labels: ['spam'] };
+  const mine = { Status: 'mystatus', Labels: 'mylabel', 'Lab result': 'positive' };
+  const files = [
+    'Lab result,Status,Labels,Content,Status,Acme result,Expected result,Labels\npositive,mystatus,mylabel,a,ERROR,keep,,spam\n',
+    'Content,Status,Acme result,Expected result,Labels,Lab result,Status,Labels\na,error,keep,,spam,positive,mystatus,mylabel\n',
+    'Content,Lab result,Status,Labels,Status,Acme result,Labels\na,positive,mystatus,mylabel,ERROR,keep,spam\n',
+  ];
+  for (const text of files) {
+    const { client } = await scripted(t, serving({ downloads: [{ text, cutAt: text.length - 2 }, { text }] }));
+    const rows = await all(client.batches.results('b-1'));
+    const seen = rows.map(({ content, status, result, labels }) => ({
+      content,
+      status,
+      result,
+      labels: labels.map((l) => l.name),
+    }));
+    assert.deepEqual(seen, [own], text);
+    assert.deepEqual(rows[0]?.metadata, mine, text);
+  }
+  const text = 'Content,Status,Acme result,Lab result\na,SUCCESS,keep,positive\n';
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const [first] = await all(client.batches.results('b-1', { resultColumn: 'Lab result' }));
+  assert.deepEqual([first?.result, first?.metadata], ['positive', { 'Acme result': 'keep' }]);
+});
+
+test('numbers in labels keep their digits beside what JavaScript reads of them', async (t) => {
+  const labels = '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
+  const text = `Content,Status,Labels\na,SUCCESS,"${labels.replaceAll('"', '""')}"\n`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const [first] = await all(client.batches.results('b-1'));
+  assert.equal(first?.labelsJson, labels);
 });
 
 test('a download that breaks is taken up again: each row comes once, in order', async (t) => {

@@ -150,8 +150,8 @@ describe('a CSV file', () => {
     const { checked, total } = await checkCsv('Content,Status,Spam result,Expected result,\n,a,b,c,d\nx,a,b,c,d\n" ",a,b,c,d\n');
     assert.equal(total, 0);
     assert.deepEqual(checked.notes, [
-      'the column "Status" has a name that the results use too: they will have it twice',
-      'the column "Spam result" has a name that the results use too: they will have it twice',
+      'the column "Status" is named like one of the results, which will have both: with --json yours is in `metadata`',
+      'the column "Spam result" is named like that of the result: with --json the first behind `Status` counts, or the one that --result-column names',
       'column 5 has no name',
       '2 rows with nothing in the column Content, the first at line 2: the service may not be able to review them',
     ]);

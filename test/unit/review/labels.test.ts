@@ -18,6 +18,7 @@ test('labels are read in every likely form', () => {
       '[{"name":"a","applied":true,"explanation":"why","score":0.5}]',
       [{ name: 'a', applied: true, explanation: 'why', score: 0.5 }],
     ],
+    ['{"money":true,"x":false}', [named('money'), { ...named('x'), applied: false }]],
     ['[{"name":"a","applied":"yes","explanation":7,"score":1}]', [{ name: 'a', applied: true, explanation: null, score: 1 }]],
   ];
   for (const [cell, labels] of cases) {
@@ -33,7 +34,15 @@ test('what is not JSON keeps its text, and delimited names become labels', () =>
     assert.deepEqual(JSON.parse(read.json), [named('a'), named('b')], cell);
     assert.equal(read.raw, cell);
   }
-  for (const cell of ["['a']", '{a: 1}', '[{"name":"a"', '7', '[[1]]', '{"a":1}']) {
+  const several: [cell: string, names: string[]][] = [
+    [' very loud ', ['very loud']],
+    ['money; shouting, loud', ['money', 'shouting, loud']],
+    ['money | shouting, loud', ['money', 'shouting, loud']],
+    ['a|b; c', ['a|b', 'c']],
+    ['a, b\r\nc; d\n', ['a, b', 'c; d']],
+  ];
+  for (const [cell, names] of several) assert.deepEqual(JSON.parse(readLabels(cell).json), names.map(named), cell);
+  for (const cell of ["['a']", '{a: 1}', '[{"name":"a"', '7', '[[1]]', '{"a":1}', '{"a":true,"b":1}', '{}', '[{"a":true}]']) {
     assert.deepEqual(readLabels(cell), { json: '[]', raw: cell });
   }
 });
@@ -49,5 +58,11 @@ test('a reader that remembers answers as one that does not', () => {
   const read = createLabelReader();
   for (let round = 0; round < 2; round++) {
     for (let n = 0; n < 1000; n++) assert.deepEqual(read(`["l${n}"]`), readLabels(`["l${n}"]`));
+  }
+});
+
+test('numbers in labels keep their digits, whatever else is completed', () => {
+  for (const cell of ['[{"name":"a","n":12345678901234567890,"p":0.10}]', '{"name":"a","n":12345678901234567890,"p":0.10}']) {
+    assert.equal(readLabels(cell).json, '[{"name":"a","n":12345678901234567890,"p":0.10,"applied":true,"explanation":null}]');
   }
 });
