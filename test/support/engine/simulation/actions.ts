@@ -9,7 +9,8 @@ import type { Truth } from './truth.ts';
 
 /** How long a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
-const ODD_TIMES = [-1, 0, 1, 4_102_444_800_000];
+/** Up to both ends of int64, beyond what a Date and a safe integer hold, as nanoseconds, and as what means "none". */
+const ODD_TIMES = [-1, 0, 1, 4_102_444_800_000, 8_640_000_000_000_001, 1.7e18, -2, -(2 ** 53) - 2, 2 ** 63, -(2 ** 63)];
 
 export interface Stage {
   readonly world: World;
@@ -100,10 +101,11 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
 
 function produce({ world, obligations, truth, kind, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
   const { cluster } = world.kafka;
-  const { transaction } = action;
+  const { transaction, gap = 0 } = action;
   const partitions = cluster.partitions(TOPICS.source);
   const number = -1 - world.produced;
   const first = world.produced;
+  for (let partition = 0; partition < partitions; partition++) if (gap > 0) cluster.log(TOPICS.source, partition).leap(gap);
   for (let i = 0; i < action.count; i++) {
     const n = world.count();
     const poison = n % action.poisonEvery === action.poisonEvery - 1;

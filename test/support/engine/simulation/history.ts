@@ -13,7 +13,7 @@ import { Judge } from './judge.ts';
 import { kindOfHistory, MISSING_GRACE_MS } from './kinds.ts';
 import { Obligations } from './obligations.ts';
 import { assertAtRest, assertNothingLeft } from './rest.ts';
-import { kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
+import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { Strikes } from './strikes.ts';
 import { Truth } from './truth.ts';
 import { type Rule, Violation } from './violation.ts';
@@ -142,10 +142,18 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
   for (const event of script.events) {
     await passUntil(event.atMs);
     note(`> ${JSON.stringify(event)}`);
-    if (await act(stage, event)) did(event.do);
+    if (await act(stage, event)) {
+      did(event.do);
+      if (event.do === 'produce') for (const odd of oddityOf(event)) did(odd);
+    }
     judge.check();
   }
   await passUntil(script.untilMs);
+}
+
+/** What else a production of records counts as. */
+function oddityOf({ oddTimes = false, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
+  return [...(oddTimes ? ['odd timestamps'] : []), ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : [])];
 }
 
 /** Nothing goes wrong any more. @returns virtual ms until everything was settled */

@@ -81,8 +81,15 @@ function drawProduce(random: SeededRandom): Action {
     types: 1 + random.below(3),
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
+    ...(random.next() < 0.1 ? { gap: drawGap(random) } : {}),
     ...(transactional ? { transaction: random.next() < 0.7 ? 'commit' : 'abort' } : {}),
   };
+}
+
+/** Most are larger than what a bitmap of offsets can span. */
+function drawGap(random: SeededRandom): number {
+  const sizes = [10, 100_000, 2 ** 28, 2 ** 28, 2 ** 31] as const;
+  return (sizes[random.below(sizes.length)] as number) + random.below(300);
 }
 
 function drawAction(random: SeededRandom, shape: Shape): Action {
