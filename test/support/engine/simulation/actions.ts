@@ -1,9 +1,11 @@
 /** What people and machines do to a world: one action of a history, carried out. */
+import { NO_HEADERS } from '../../../../src/core/record.ts';
 import { TOPICS, type World } from '../world.ts';
 import type { Cast } from './cast.ts';
 import { compact } from './faults.ts';
 import { type KindOfHistory, keyOf } from './kinds.ts';
 import type { Obligations } from './obligations.ts';
+import { oddHeadersOf } from './odd-headers.ts';
 import type { Action } from './script.ts';
 import type { Truth } from './truth.ts';
 
@@ -112,13 +114,14 @@ function produce({ world, obligations, truth, kind, note }: Stage, action: Extra
     const timestamp = action.oddTimes ? { timestampMs: ODD_TIMES[n % ODD_TIMES.length] as number } : {};
     const value = poison ? kind.poison : kind.value(n, 'abc'[n % action.types] as string);
     kind.prepare(n, world.clock.now());
-    const record = { key: keyOf(n), value, ...timestamp };
+    const headers = action.oddHeaders === true ? oddHeadersOf(n) : NO_HEADERS;
+    const record = { key: keyOf(n), value, headers, ...timestamp };
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
     const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
     if (transaction === 'abort') continue;
     obligations.produced(partition, offset, poison);
-    truth.produced(partition, offset, n);
+    truth.produced(partition, offset, { n, headers });
   }
   note(
     `${action.count} records produced, from number ${first}${transaction === undefined ? '' : `, in a transaction: ${transaction}`}`,

@@ -74,7 +74,11 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     poisonReason: kind.poisonReason,
     ordered: shape.ordered,
   });
-  const truth = new Truth(kind, 'decisions', (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start);
+  const truth = new Truth(
+    kind,
+    { output: 'decisions', deadLetters: 'dead' },
+    (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start,
+  );
   const judge = new Judge(obligations, truth, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
@@ -152,8 +156,12 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
 }
 
 /** What else a production of records counts as. */
-function oddityOf({ oddTimes = false, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
-  return [...(oddTimes ? ['odd timestamps'] : []), ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : [])];
+function oddityOf({ oddTimes = false, oddHeaders = false, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
+  return [
+    ...(oddTimes ? ['odd timestamps'] : []),
+    ...(oddHeaders ? ['odd headers'] : []),
+    ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : []),
+  ];
 }
 
 /** Nothing goes wrong any more. @returns virtual ms until everything was settled */

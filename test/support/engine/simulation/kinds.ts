@@ -10,6 +10,7 @@ import { ScriptedKind, sourceValue } from '../../memory/scripted-kind.ts';
 import { ServiceCalls } from '../../memory/service-calls.ts';
 import type { MakeKind } from '../world.ts';
 import { Chance } from './chance.ts';
+import { RETURNED_HEADERS } from './odd-headers.ts';
 
 export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
 /** A review is the scripted kind, which has all that can go wrong with result files; the others are the product's own. */
@@ -30,6 +31,8 @@ export interface KindOfHistory {
   readonly make: MakeKind;
   /** Why records that cannot be decoded become dead letters. */
   readonly poisonReason: string;
+  /** Headers of source records that come back in terminal records of the output topic. */
+  readonly returnedHeaders: readonly string[];
   /** Of the nth record. */
   value(n: number, type: string): string;
   readonly poison: string;
@@ -50,6 +53,7 @@ export function kindOfHistory(kind: SimulatedKind, topic: string, seed: number, 
       return {
         make: ({ service }, process, name) => new ScriptedKind(service, process, name),
         poisonReason: 'not_json',
+        returnedHeaders: [],
         value: (n, type) => sourceValue({ type, content: `${CONTENT_MARK} ${n}` }),
         poison: `not JSON, ${CONTENT_MARK}`,
         key: (_n, { partition, offset }) => `${partition}:${offset}`,
@@ -68,10 +72,18 @@ function imports(topic: string, remote: () => Remote): KindOfHistory {
   return {
     make: ({ service }, process, name) =>
       importKind(
-        { topic, type: { field: 'type' }, data: 'data', headers: [], nullValues: 'dead-letter', maxLineBytes: 1_000_000 },
+        {
+          topic,
+          type: { field: 'type' },
+          data: 'data',
+          headers: RETURNED_HEADERS,
+          nullValues: 'dead-letter',
+          maxLineBytes: 1_000_000,
+        },
         new MemoryImports(service, new ServiceCalls(service, process, name)),
       ),
     poisonReason: 'not_json',
+    returnedHeaders: RETURNED_HEADERS,
     value: lineOf,
     poison: `not JSON, ${CONTENT_MARK}`,
     key: keyOf,
@@ -97,7 +109,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         {
           topic,
           decisionId: undefined,
-          headers: [],
+          headers: RETURNED_HEADERS,
           nullValues: 'dead-letter',
           missingGraceMs: MISSING_GRACE_MS,
           onFailure: 'error',
@@ -106,6 +118,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         new MemoryDecisions(remote().decisions, process, new ServiceCalls(world.service, process, name), world.service.script),
       ),
     poisonReason: 'empty_content',
+    returnedHeaders: RETURNED_HEADERS,
     value: idOf,
     poison: ' ',
     key: keyOf,

@@ -81,6 +81,7 @@ function drawProduce(random: SeededRandom): Action {
     types: 1 + random.below(3),
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
+    ...(random.next() < 0.2 ? { oddHeaders: true } : {}),
     ...(random.next() < 0.1 ? { gap: drawGap(random) } : {}),
     ...(transactional ? { transaction: random.next() < 0.7 ? 'commit' : 'abort' } : {}),
   };

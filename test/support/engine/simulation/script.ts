@@ -17,6 +17,8 @@ export type Action =
       readonly poisonEvery: number;
       /** Timestamps that no clock would give. */
       readonly oddTimes?: boolean;
+      /** Names that objects inherit, doubles with null, forged reasons, many. */
+      readonly oddHeaders?: boolean;
       /** Offsets without a record before the first of them, in every partition, as compaction leaves them. */
       readonly gap?: number;
       /** Inside a producer's transaction: offsets then have gaps, and an aborted one leaves nothing. */

@@ -1,40 +1,64 @@
 /** Whether what terminal records say is what the service said, and whether they carry the keys of their records. */
-import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import type { OutgoingRecord, RecordHeaders } from '../../../../src/core/record.ts';
 import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';
 import type { KindOfHistory } from './kinds.ts';
+import { wrongHeaders } from './odd-headers.ts';
 import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
+
+/** What was written. */
+interface Written {
+  /** It is the nth record. */
+  readonly n: number;
+  readonly headers: RecordHeaders;
+}
 
 export class Truth {
   /** Terminal records of the output topic, by what they say. */
   readonly said: Record<string, number> = {};
   readonly #kind: KindOfHistory;
-  readonly #output: string;
+  readonly #topics: { readonly output: string; readonly deadLetters: string };
   /** By `<partition>:<offset>`. */
-  readonly #numbers = new Map<string, number>();
+  readonly #written = new Map<string, Written>();
   /** By partition: where its log begins. */
   readonly #startOf: (partition: number) => number;
 
-  constructor(kind: KindOfHistory, output: string, startOf: (partition: number) => number) {
+  constructor(
+    kind: KindOfHistory,
+    topics: { readonly output: string; readonly deadLetters: string },
+    startOf: (partition: number) => number,
+  ) {
     this.#kind = kind;
-    this.#output = output;
+    this.#topics = topics;
     this.#startOf = startOf;
   }
 
-  /** The nth record stands there. */
-  produced(partition: number, offset: number, n: number): void {
-    this.#numbers.set(`${partition}:${offset}`, n);
+  produced(partition: number, offset: number, written: Written): void {
+    this.#written.set(`${partition}:${offset}`, written);
   }
 
   /** @throws Violation */
   committed({ records }: CommittedTransaction): void {
-    for (const { topic, record } of records) if (topic === this.#output) this.#judge(record);
+    for (const { topic, record } of records) {
+      if (topic === this.#topics.output) this.#judge(record);
+      else if (topic === this.#topics.deadLetters) this.#judgeLetter(record);
+    }
+  }
+
+  /** A record that is passed on as it came has all its headers, in its own order. */
+  #judgeLetter(record: OutgoingRecord): void {
+    const { partition, offset, reason } = settledBy(record);
+    const written = this.#written.get(`${partition}:${offset}`);
+    if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type')) return;
+    const wrong = wrongHeaders(record, written.headers, () => true);
+    if (wrong !== undefined) throw new Violation('truth', `the dead letter of ${partition}:${offset} has ${wrong}`);
   }
 
   #judge(record: OutgoingRecord): void {
     const { partition, offset } = settledBy(record);
-    const n = this.#numbers.get(`${partition}:${offset}`);
-    if (n === undefined) return;
+    const written = this.#written.get(`${partition}:${offset}`);
+    if (written === undefined) return;
+    const { n } = written;
     const value = JSON.parse(String(record.value)) as Readonly<Record<string, unknown>>;
     const name = `record ${partition}:${offset}`;
     const untruth = this.#kind.untruth(n, value);
@@ -43,6 +67,9 @@ export class Truth {
     const isGone = record.key === null && offset < this.#startOf(partition);
     if (!isGone && String(record.key) !== this.#kind.key(n, { partition, offset }))
       throw new Violation('truth', `${name} has the key ${record.key}`);
+    const { returnedHeaders } = this.#kind;
+    const wrong = isGone ? undefined : wrongHeaders(record, written.headers, (name) => returnedHeaders.includes(name));
+    if (wrong !== undefined) throw new Violation('truth', `${name} has ${wrong}`);
     const { code = 'SUCCESS' } = (value.error ?? {}) as { readonly code?: string };
     this.said[code] = (this.said[code] ?? 0) + 1;
   }
