@@ -31,6 +31,7 @@ const FAULTS = [
   ...ACTIONS,
   ...COMMITS.split(' ').map((fate) => `commit ${fate}`),
   ...['killed in commit', 'frozen in commit', 'stale batch', 'stale offset', 'compaction in replay'],
+  ...['odd timestamps', 'odd headers', 'gap of 2^28 offsets'],
   ...['read failed', 'admin failed', 'late upload', 'spoiled results', 'service results cut', 'decision status'],
   ...['failed', 'cancelled', 'stuck', 'unknown', 'forgotten'].map((how) => `review ${how}`),
   ...['create', 'upload', 'status', 'results', 'decision'].flatMap((call) =>
@@ -64,7 +65,9 @@ const OUTCOMES = [
   ...['SUCCESS', 'batch_failed', 'upload_rejected', 'upload_too_large', 'review_timeout'].map(
     (said) => `import ends with ${said}`,
   ),
-  ...['SUCCESS', 'review_failed', 'decision_unknown', 'review_timeout'].map((said) => `lookup ends with ${said}`),
+  ...['SUCCESS', 'review_failed', 'decision_unknown', 'decision_unreadable', 'review_timeout'].map(
+    (said) => `lookup ends with ${said}`,
+  ),
 ];
 
 test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async () => {

@@ -5,6 +5,9 @@ import type { LookedUpDecision, LookupService } from '../../../src/lookup/lookup
 import type { ServiceScript } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
+/** Failures that say nothing about a decision. */
+const SENSELESS: ReadonlySet<string> = new Set(['protocol', 'too_large', 'expired']);
+
 interface Made {
   readonly decision: LookedUpDecision;
   /** Wall clock, ms; until then it is pending. */
@@ -15,6 +18,7 @@ interface Made {
 export class Decisions {
   readonly #made = new Map<string, Made>();
   readonly #longestWithoutMs = new Map<string, number>();
+  readonly #unreadable = new Set<string>();
 
   make(id: string, decision: LookedUpDecision, dueMs: number): void {
     this.#made.set(id, { decision, dueMs });
@@ -32,6 +36,15 @@ export class Decisions {
   /** For how long one instance was told, without a break, that it is unknown or refused, ms; undefined: never. */
   withoutMs(id: string): number | undefined {
     return this.#longestWithoutMs.get(id);
+  }
+
+  /** Whether an instance got an answer about it that makes no sense. */
+  wasUnreadable(id: string): boolean {
+    return this.#unreadable.has(id);
+  }
+
+  toldNonsense(id: string): void {
+    this.#unreadable.add(id);
   }
 
   toldNothing(id: string, forMs: number): void {
@@ -62,6 +75,7 @@ export class MemoryDecisions implements LookupService {
       return found;
     } catch (error) {
       if (error instanceof ServiceError && (error.failure === 'not_found' || error.failure === 'rejected')) this.#without(id);
+      if (error instanceof ServiceError && SENSELESS.has(error.failure)) this.#decisions.toldNonsense(id);
       throw error;
     }
   }

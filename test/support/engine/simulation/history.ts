@@ -78,6 +78,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     kind,
     { output: 'decisions', deadLetters: 'dead' },
     (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start,
+    ({ key }) => key === null && struckTooLarge(strikes.struck),
   );
   const judge = new Judge(obligations, truth, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
@@ -205,8 +206,12 @@ async function peace({ world, cast, obligations, note }: Stage, judge: Judge, fi
 function isExplained(reason: string | undefined, shape: Shape, struck: readonly PlacedStrike[]): boolean {
   if (reason === undefined) return true;
   if (reason === 'rejected_type') return shape.rejectedToDeadLetters;
-  return reason === 'too_large' && struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
+  return reason === 'too_large' && struckTooLarge(struck);
 }
+
+/** Whether Kafka refused records for their size: a letter that is refused alone goes again with its coordinates only. */
+const struckTooLarge = (struck: readonly PlacedStrike[]): boolean =>
+  struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 
 function settingsOf({ seed, shape }: Script): WorldSettings {
   return {

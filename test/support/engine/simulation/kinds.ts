@@ -150,6 +150,7 @@ function untruthOfLookup(id: string, value: Readonly<Record<string, unknown>>, d
     return withoutMs < MISSING_GRACE_MS ? `${code} after ${withoutMs} ms` : undefined;
   }
   if (code === 'review_timeout') return undefined;
+  if (code === 'decision_unreadable') return decisions.wasUnreadable(id) ? undefined : `${code} without such an answer`;
   if (made === undefined) return 'the service has no such decision';
   const { rawStatus, result: right, labelsJson, metadataJson } = made.decision;
   const said = JSON.stringify([status, result, labels, metadata]);

@@ -22,15 +22,19 @@ export class Truth {
   readonly #written = new Map<string, Written>();
   /** By partition: where its log begins. */
   readonly #startOf: (partition: number) => number;
+  readonly #isBare: (letter: OutgoingRecord) => boolean;
 
+  /** @param isBare whether a dead letter may have nothing but coordinates */
   constructor(
     kind: KindOfHistory,
     topics: { readonly output: string; readonly deadLetters: string },
     startOf: (partition: number) => number,
+    isBare: (letter: OutgoingRecord) => boolean,
   ) {
     this.#kind = kind;
     this.#topics = topics;
     this.#startOf = startOf;
+    this.#isBare = isBare;
   }
 
   produced(partition: number, offset: number, written: Written): void {
@@ -47,6 +51,7 @@ export class Truth {
 
   /** A record that is passed on as it came has all its headers, in its own order. */
   #judgeLetter(record: OutgoingRecord): void {
+    if (this.#isBare(record)) return;
     const { partition, offset, reason } = settledBy(record);
     const written = this.#written.get(`${partition}:${offset}`);
     if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type')) return;
