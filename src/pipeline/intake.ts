@@ -12,6 +12,8 @@ import type { ShardRuntime } from './shard-runtime.ts';
 import { rangesBehind } from './source-log.ts';
 import { deadLetterUndecodable, type Undecodable, type UnreadableRange } from './undecodable.ts';
 
+/** How long records are decoded in one go, ms: one alone may take a quarter of a second, and others have their turn in between. */
+const TURN_MS = 100;
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
@@ -20,6 +22,8 @@ interface Poison {
   readonly records: readonly Undecodable[];
   readonly unreadable: UnreadableRange | undefined;
   readonly held: Held | undefined;
+  /** What is still to be taken of the piece. */
+  readonly rest: RecordPiece | undefined;
 }
 
 export class Intake implements EndsWanted {
@@ -215,13 +219,17 @@ export class Intake implements EndsWanted {
       signal.throwIfAborted();
       await this.#shard.prepared(piece.records);
       signal.throwIfAborted();
-      const poison = await this.#takeInTurn(batch.partition, piece, admitted);
-      signal.throwIfAborted();
-      this.#schedule();
-      await deadLetterUndecodable(this.#shard, poison.records, poison.unreadable, poison.held);
-      signal.throwIfAborted();
-      admitted = false;
-      this.#flow();
+      for (let rest: RecordPiece | undefined = piece; rest !== undefined; ) {
+        const poison: Poison = await this.#takeInTurn(batch.partition, rest, admitted);
+        signal.throwIfAborted();
+        this.#schedule();
+        await deadLetterUndecodable(this.#shard, poison.records, poison.unreadable, poison.held);
+        signal.throwIfAborted();
+        admitted = false;
+        this.#flow();
+        rest = poison.rest;
+        if (rest !== undefined) await this.#shard.context.clock.sleep(0, signal);
+      }
     }
     signal.throwIfAborted();
   }
@@ -263,7 +271,10 @@ export class Intake implements EndsWanted {
     }
   }
 
-  #take(number: number, { records, unreadable, nextOffset }: RecordPiece): Poison {
+  /** Takes the records of a piece, or as many as there is time for. */
+  #take(number: number, piece: RecordPiece): Poison {
+    let { unreadable, nextOffset } = piece;
+    let rest: RecordPiece | undefined;
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(number);
     const { kind, budget } = context;
@@ -273,8 +284,13 @@ export class Intake implements EndsWanted {
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = partition.position;
-    for (const record of records) {
+    for (const [index, record] of piece.records.entries()) {
       const { offset } = record;
+      if (index > 0 && context.clock.now() - nowMs >= TURN_MS) {
+        rest = { ...piece, records: piece.records.slice(index) };
+        [unreadable, nextOffset] = [undefined, position];
+        break;
+      }
       if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
       if (offset < position) continue;
       if (offset > position) partition.passGap(position, offset);
@@ -319,7 +335,7 @@ export class Intake implements EndsWanted {
     context.ledger.consumed(consumed);
     for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
     const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
-    return { records: poison, unreadable: range, held };
+    return { records: poison, unreadable: range, held, rest };
   }
 
   #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {

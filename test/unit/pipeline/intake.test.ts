@@ -471,3 +471,39 @@ test('a batch that waits for its upload is counted with its body alone, and with
   await world.untilSettled(MINUTE);
   assert.equal(budget.usedBytes, 0);
 });
+
+test('records that take long to decode have others act in between: what one slow record leaves is taken after a pause', async () => {
+  let spentMs = 0;
+  const turns: number[] = [0];
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1_000, maxAgeMs: 1_000 } },
+    wrap: (ports) => {
+      const clock = {
+        now: () => ports.clock.now() + spentMs,
+        after: ports.clock.after.bind(ports.clock),
+        sleep: (ms: number, signal?: AbortSignal) => {
+          turns.push(0);
+          return ports.clock.sleep(ms, signal);
+        },
+      };
+      const decode: typeof ports.kind.decode = (record, replay, again) => {
+        spentMs += record.offset % 3 === 0 ? 250 : 1;
+        turns.push((turns.pop() ?? 0) + 1);
+        return ports.kind.decode(record, replay, again);
+      };
+      return { ...ports, clock, kind: changed(ports.kind, { decode }) };
+    },
+  });
+  for (let n = 0; n < 60; n++) {
+    if (n % 10 === 9) world.put(0, 'not json');
+    else world.event(0);
+  }
+  const instance = world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('events_consumed_total'), 60);
+  assert.ok(Math.max(...turns) <= 3, `${turns}`);
+  await world.clock.advance(2_000);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
