@@ -1,7 +1,6 @@
 /** Record batches as no client library would write them: any header list, any timestamp, any bytes in place of a codec's. */
 import { promisify } from 'node:util';
 import { gzip, zstdCompress } from 'node:zlib';
-import { internal } from '../../src/kafka/kafkajs-internals.ts';
 import { compressLz4 } from '../../src/kafka/lz4.ts';
 import { encodeBatch, encodeRecords, MeasuredRecord } from '../../src/kafka/record-batch.ts';
 import { compressSnappy } from '../../src/kafka/snappy.ts';
@@ -39,7 +38,6 @@ const COMPRESS: Readonly<Record<RawCodec, (bytes: Buffer) => Buffer | Promise<Bu
   zstd: (bytes) => zstandard(bytes),
   unassigned: (bytes) => bytes,
 };
-const crc32C = internal<(bytes: Buffer) => number>('protocol/recordBatch/crc32C/index.js');
 
 /** A batch with valid length, checksum and record count around whatever the records became. */
 export async function rawBatch({ records, codec = 'none', tamper, timestampMs }: RawBatchFields): Promise<Buffer> {
@@ -64,6 +62,5 @@ export async function rawBatch({ records, codec = 'none', tamper, timestampMs }:
       count: records.length,
     },
     tamper?.(compressed) ?? compressed,
-    crc32C,
   );
 }

@@ -151,7 +151,6 @@ function groupInLinearTime(): void {
  */
 function writeRecordsDirectly(): void {
   const Encoder = internal<EncoderClass>('protocol/encoder.js');
-  const crc32C = internal<(bytes: Buffer) => number>('protocol/recordBatch/crc32C/index.js');
   const { lookupCodec, COMPRESSION_CODEC_MASK } = internal<Compression>('protocol/message/compression/index.js');
   const inEncoder = (bytes: Buffer) => Object.assign(new Encoder(1), { buf: bytes, offset: bytes.length });
   const whole = (value: { toString(): string }) => BigInt(value.toString());
@@ -177,7 +176,7 @@ function writeRecordsDirectly(): void {
         count: records.length,
       };
       const compressed = codec === 0 ? undefined : await lookupCodec(codec).compress(inEncoder(encodeRecords(records)));
-      return inEncoder(encodeBatch(fields, compressed ?? records, crc32C));
+      return inEncoder(encodeBatch(fields, compressed ?? records));
     },
   });
 }

@@ -27,7 +27,6 @@ const MODULES: Readonly<Record<string, string>> = {
   'protocol/error.js': '8911e3226a8aebddc2fffe2b2504379f966b804995dd911713c8c495c3673188',
   'protocol/message/compression/index.js': '666ec6400225fe90e42f6a59d7bbda2028f4150699dda04524689ccf1f0cb2c1',
   'protocol/messageSet/decoder.js': '791fc7649fc2a61a24c1fce7c9b1ded3e4e22a1ec41d6e5d75952f956ad6ab03',
-  'protocol/recordBatch/crc32C/index.js': '0826ea7387f25400b1a24bacdbba85db9c1f2e932f168874728a9ecaf1eb2379',
   'protocol/recordBatch/record/v0/index.js': 'ffbc628c1f35f5de8ba798165616b1009d9af1c27ca959999a10e6e3c18f8215',
   'protocol/recordBatch/v0/decoder.js': '38cae7fc865f9bc51941353e1f6e9419227a8799ba4efb437199393a4eb94819',
   'protocol/recordBatch/v0/index.js': '6d6b63a8959ff0b9ea1198b2d4ec0af940a4c92d5c793bb592310ab46f99df30',

@@ -3,6 +3,8 @@
  * 512 bytes, filled with zeros, for each record and each header, and copies every record six times on its way out: for small
  * records that is most of the time a transaction takes (npm run bench).
  */
+import { crc32c } from './records/crc32c.ts';
+
 export type Bytes = Buffer | string | null | undefined;
 
 export interface RecordFields {
@@ -104,11 +106,7 @@ export function encodeRecords(records: readonly MeasuredRecord[]): Buffer {
 }
 
 /** The whole batch. `records` are measured records, or their bytes as a codec compressed them. */
-export function encodeBatch(
-  fields: BatchFields,
-  records: readonly MeasuredRecord[] | Buffer,
-  crc32C: (bytes: Buffer) => number,
-): Buffer {
+export function encodeBatch(fields: BatchFields, records: readonly MeasuredRecord[] | Buffer): Buffer {
   const batch = Buffer.allocUnsafe(RECORDS_AT + (Buffer.isBuffer(records) ? records.length : sizeOf(records)));
   batch.writeBigInt64BE(fields.firstOffset, 0);
   batch.writeInt32BE(batch.length - 12, 8);
@@ -127,7 +125,7 @@ export function encodeBatch(
     let at = RECORDS_AT;
     for (const record of records) at = record.write(batch, at);
   }
-  batch.writeUInt32BE(crc32C(batch.subarray(ATTRIBUTES_AT)), CRC_AT);
+  batch.writeUInt32BE(crc32c(batch, ATTRIBUTES_AT), CRC_AT);
   return batch;
 }
 

@@ -1,19 +1,13 @@
 /** Runs the record reader to its end, for tests. */
-import {
-  type AdmitLargeRecord,
-  type FetchedBytes,
-  type ReadLimits,
-  type ReadRecord,
-  type RecordPiece,
-  readPieces,
-  type UnreadableRecords,
-} from '../../src/kafka/records/index.ts';
+import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../src/core/ports/kafka.ts';
+import type { SourceRecord } from '../../src/core/record.ts';
+import { type FetchedBytes, type ReadLimits, readPieces } from '../../src/kafka/records/index.ts';
 
 export const LIMITS: ReadLimits = { maxRecordBytes: 1024 * 1024, maxHeaders: 1_000, maxBatchUnpackedBytes: 1024 ** 3 };
 
 export interface Read {
   readonly pieces: RecordPiece[];
-  readonly records: ReadRecord[];
+  readonly records: SourceRecord[];
   readonly unreadable: UnreadableRecords[];
   readonly offsets: number[];
   /** [from, to, reason] of each range. */

@@ -1,6 +1,7 @@
 /** The records of one batch, one after the other, as far as memory allows. */
+import type { PoisonReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
-import type { ReadLimits, UnreadableReason } from './piece.ts';
+import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
@@ -121,6 +122,6 @@ export class BatchRecords implements RecordsOfBatch {
   }
 }
 
-function unreadable(offset: number, timestampMs: number, reason: UnreadableReason, message: string): Step {
+function unreadable(offset: number, timestampMs: number, reason: PoisonReason, message: string): Step {
   return { is: 'unreadable', range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } } };
 }

@@ -4,7 +4,7 @@
  * and length; each of their messages counts as a batch of its own here.
  */
 import { crc32c } from './crc32c.ts';
-import type { FetchedBytes } from './piece.ts';
+import type { FetchedBytes } from './fetched-bytes.ts';
 
 /** Offset and length, which stand before everything that the length counts. */
 const PREFIX_BYTES = 12;

@@ -1,7 +1,7 @@
 /** What a read_committed consumer may see, by the headers of the batches. */
 import type { BatchHeader } from './batch-walk.ts';
 import { RECORDS_AT } from './batch-walk.ts';
-import type { AbortedTransaction } from './piece.ts';
+import type { AbortedTransaction } from './fetched-bytes.ts';
 import { VarintReader } from './varint-reader.ts';
 
 /** Type in the key of a control record: 0 aborts, 1 commits. */

@@ -2,9 +2,10 @@
  * Messages of formats 0 and 1, in logs that are older than Kafka 0.11: one, or a compressed set of them in the value of one
  * (https://kafka.apache.org/documentation/#messageset). They have neither headers nor transactions.
  */
+import { NO_HEADERS, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader, PlacedBatch } from './batch-walk.ts';
 import { walkBatches } from './batch-walk.ts';
-import type { ReadLimits, ReadRecord } from './piece.ts';
+import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
 import { unpack } from './unpack.ts';
@@ -18,8 +19,8 @@ export class OldMessages implements RecordsOfBatch {
   readonly #pieceBytes: number;
   /** The set in a compressed message; undefined for a message that is not. */
   readonly #unpacked: UnpackedBytes | undefined;
-  #messages: Generator<ReadRecord> | undefined;
-  #next: ReadRecord | undefined;
+  #messages: Generator<SourceRecord> | undefined;
+  #next: SourceRecord | undefined;
   #admitted = false;
   position: number;
 
@@ -81,7 +82,7 @@ export class OldMessages implements RecordsOfBatch {
     return undefined;
   }
 
-  *#inner(bytes: Buffer): Generator<ReadRecord> {
+  *#inner(bytes: Buffer): Generator<SourceRecord> {
     const { magic, lastOffset, logAppendTime, maxTimestamp } = this.#batch.header;
     let last = 0;
     for (const message of walkBatches(bytes)) last = message.lastOffset;
@@ -99,11 +100,11 @@ function readMessage(
   bytes: Buffer,
   { magic, start, end, baseOffset, baseTimestamp }: BatchHeader,
   partition: number,
-): ReadRecord {
+): SourceRecord {
   const keyAt = start + (magic === 1 ? 26 : 18);
   const [key, valueAt] = readBytes(bytes, keyAt, end);
   const [value] = readBytes(bytes, valueAt, end);
-  return { partition, offset: baseOffset, timestampMs: baseTimestamp, key, value, headers: [] };
+  return { partition, offset: baseOffset, timestampMs: baseTimestamp, key, value, headers: NO_HEADERS };
 }
 
 function readBytes(bytes: Buffer, at: number, end: number): [Buffer | null, number] {

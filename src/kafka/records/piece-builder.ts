@@ -1,5 +1,7 @@
 /** Collects records until a piece is full. Small records count with the objects that are made of them. */
-import type { ReadLimits, ReadRecord, RecordPiece, UnreadableRecords } from './piece.ts';
+import type { RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import type { ReadLimits } from './fetched-bytes.ts';
 
 /** What the objects of a record, and of a header, take in memory, roughly. */
 const OBJECT_BYTES = 100;
@@ -12,7 +14,7 @@ export function pieceBytesOf({ pieceBytes = DEFAULT_PIECE_BYTES }: ReadLimits): 
 
 export class PieceBuilder {
   readonly #pieceBytes: number;
-  #records: ReadRecord[] = [];
+  #records: SourceRecord[] = [];
   #weight = 0;
 
   constructor(limits: ReadLimits) {
@@ -24,7 +26,7 @@ export class PieceBuilder {
   }
 
   /** `size`: bytes of the record as it is encoded. */
-  add(record: ReadRecord, size: number): void {
+  add(record: SourceRecord, size: number): void {
     this.#records.push(record);
     this.#weight += size + OBJECT_BYTES * (1 + record.headers.length);
   }

@@ -2,11 +2,12 @@
  * Record reader: from one partition of a fetch response to pieces of records, as a read_committed consumer may see them. What
  * cannot be read is reported by its offsets, and reading goes on behind it.
  */
+import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import { BatchRecords } from './batch-records.ts';
 import { type BatchHeader, isIntact, type PlacedBatch, placeBatches } from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
+import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { OldMessages } from './old-messages.ts';
-import type { AdmitLargeRecord, FetchedBytes, ReadLimits, RecordPiece, UnreadableRecords } from './piece.ts';
 import { PieceBuilder } from './piece-builder.ts';
 import type { RecordsOfBatch, Step } from './step.ts';
 import { CODECS } from './unpack.ts';

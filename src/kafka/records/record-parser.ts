@@ -1,13 +1,13 @@
 /** One record of message format v2, from bytes that hold all of it. */
+import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
-import type { Header, ReadRecord } from './piece.ts';
+
 import { MalformedError, type VarintReader } from './varint-reader.ts';
 
 /** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
 export const HEAD_BYTES = 16;
 /** Least size: the above in one byte each, then no key, no value, no headers. */
 export const LEAST_RECORD_BYTES = 6;
-const NO_HEADERS: readonly Header[] = [];
 
 /** Where a record stands, read from its first bytes. */
 export interface RecordHead {
@@ -48,7 +48,7 @@ export class RecordParser {
   }
 
   /** Reads what follows the head. @returns the number of headers instead when they are too many. @throws MalformedError */
-  body(reader: VarintReader, { offset, timestampMs }: RecordHead): ReadRecord | number {
+  body(reader: VarintReader, { offset, timestampMs }: RecordHead): SourceRecord | number {
     const key = reader.bytes();
     const value = reader.bytes();
     const count = reader.varint();
@@ -56,7 +56,7 @@ export class RecordParser {
     if (count < 0 || count * 2 > reader.left)
       throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
     if (count > this.#maxHeaders) return count;
-    let headers = NO_HEADERS;
+    let headers: RecordHeaders = NO_HEADERS;
     if (count > 0) {
       const list: Header[] = [];
       for (let n = 0; n < count; n++) list.push([reader.text(), reader.bytes()]);

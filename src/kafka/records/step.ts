@@ -1,5 +1,5 @@
 /** How the records of a batch are pulled: synchronously as far as their bytes are at hand. */
-import type { UnreadableRecords } from './piece.ts';
+import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { PieceBuilder } from './piece-builder.ts';
 
 /** Why reading stopped. */

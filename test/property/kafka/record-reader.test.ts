@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { crc32c, nextOffset, type ReadRecord } from '../../../src/kafka/records/index.ts';
+import type { SourceRecord } from '../../../src/core/record.ts';
+import { crc32c, nextOffset } from '../../../src/kafka/records/index.ts';
 import { type Read, readAll } from '../../support/read-pieces.ts';
 import {
   CODECS,
@@ -53,7 +54,7 @@ const codec = fc.constantFrom(...(Object.keys(CODECS) as Codec[]));
 
 interface Written {
   readonly bytes: Buffer;
-  readonly expected: ReadRecord[];
+  readonly expected: SourceRecord[];
   /** One past its last offset. */
   readonly end: number;
 }
@@ -89,7 +90,7 @@ const batches: fc.Arbitrary<Written[]> = fc
         timestampMs: append ? Number(times.maxTimestamp) : Number(times.baseTimestamp) + Number(timestampDelta),
         key: key ?? null,
         value: value ?? null,
-        headers: headers as ReadRecord['headers'],
+        headers: headers as SourceRecord['headers'],
       }));
       return { bytes: writeBatch({ baseOffset, codec, records, lastDelta, attributes, ...times }), expected, end: position };
     });

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { zstdCompressSync } from 'node:zlib';
-import { type RecordPiece, readPieces } from '../../../../src/kafka/records/index.ts';
+import type { RecordPiece } from '../../../../src/core/ports/kafka.ts';
+import { readPieces } from '../../../../src/kafka/records/index.ts';
 import { LIMITS, readAll } from '../../../support/read-pieces.ts';
 import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
 
