@@ -90,6 +90,8 @@ export interface Poison {
   readonly reason: PoisonReason;
   /** What was expected, where; never the content itself (I6). */
   readonly message: string;
+  /** Of an internal error: exception class and stack frames, for the log. */
+  readonly crash?: string;
 }
 
 export type Decoded = { readonly item: ContentItem } | { readonly poison: Poison } | { readonly skip: string };

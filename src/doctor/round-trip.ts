@@ -101,6 +101,7 @@ async function compared(
     for (const row of slice) {
       rows++;
       if ('malformed' in row) problem = `its row cannot be told: ${row.malformed}`;
+      else if ('poison' in row) problem = `no decision can be made of its row: ${row.poison.message}`;
       else if (row.partition !== item.partition || row.offset !== item.offset) problem = 'its row names another record';
       else if (row.status === 'error') problem = 'the service gave its row the status ERROR';
       else problem = sameMetadata(row.record.value, item.metadata) ? undefined : 'its metadata came back changed';

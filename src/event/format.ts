@@ -45,6 +45,6 @@ export interface EventFormat {
    * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
-  /** After `prepare`; throws only when what that loaded is no longer at hand. Messages never show what the record holds (I6). */
+  /** After `prepare`; throws NotPrepared when what that loaded is no longer at hand. Messages never show what the record holds (I6). */
   read(record: ValuedRecord): ReadEvent;
 }

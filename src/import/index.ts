@@ -1,4 +1,5 @@
 /** What an import is: JSON Lines up, no file down, one receipt per record (service-interface.md 2.4, 2.5, 4.3, 4.4). */
+import { attempt } from '../core/internal-error.ts';
 import type { ItemOutcome, SourceKind } from '../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
@@ -42,8 +43,10 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
         signal.throwIfAborted();
         const about = job();
         yield items.slice(from, from + SLICE).map((item): ItemOutcome => {
-          const record = render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, about);
-          return { partition: item.partition, offset: item.offset, status: 'success', record };
+          const { partition, offset } = item;
+          const receipt = attempt(() => render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, about));
+          if ('poison' in receipt) return { partition, offset, poison: receipt.poison };
+          return { partition, offset, status: 'success', record: receipt.made };
         });
       }
     },

@@ -1,5 +1,6 @@
 /** What a lookup is: decision ids in, the decisions behind them out, as soon as they are not pending (service-interface.md 2.6, 4.5). */
 import { reactionTo } from '../core/failure-policy.ts';
+import { internalPoison } from '../core/internal-error.ts';
 import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
 import { Seldom } from '../core/seldom.ts';
@@ -70,7 +71,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
       return { partition, offset, status: failed ? 'error' : 'success', result: decision.result ?? undefined, record };
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      if (signal.aborted) throw error;
+      if (!(error instanceof ServiceError)) return { partition, offset, poison: internalPoison(error) };
       const about = job();
       const refused = error.failure === 'rejected';
       if (refused || error.failure === 'not_found')

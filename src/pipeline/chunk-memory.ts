@@ -30,17 +30,19 @@ export class ChunkMemory {
 
   /**
    * Renders and publishes chunk by chunk: only one chunk's records exist at a time, and no more of `all` is asked for.
+   * @param render gives nothing for what is not to be published here
    * @param publish publishes one chunk in one transaction; its failure ends the whole.
    */
   async inChunks<T, R extends TerminalRecord>(
     all: Iterable<T>,
-    render: (one: T) => R,
+    render: (one: T) => R | undefined,
     publish: (chunk: readonly R[]) => Promise<void>,
   ): Promise<void> {
     let chunk: R[] = [];
     let bytes = 0;
     for (const one of all) {
       const terminal = render(one);
+      if (terminal === undefined) continue;
       chunk.push(terminal);
       bytes += bytesOf(terminal.record);
       if (!this.isFull(chunk.length, bytes)) continue;

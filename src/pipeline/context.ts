@@ -5,6 +5,7 @@ import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../core/ports/telemetry.ts';
 import type { Tracer } from '../core/ports/tracing.ts';
+import type { InternalErrors } from './internal-errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
@@ -31,6 +32,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly instance: string;
   readonly budget: MemoryBudget;
   readonly ledger: Ledger;
+  readonly internal: InternalErrors;
   readonly gates: TypeGates;
   readonly waits: WaitReasons;
   readonly limits: {

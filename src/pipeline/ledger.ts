@@ -50,6 +50,10 @@ export class Ledger {
     this.#book('dead_lettered_total', { reason }, records, -1);
   }
 
+  deadLetters(letters: readonly { readonly reason: string }[]): void {
+    for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason)) this.deadLettered(reason, length);
+  }
+
   skipped(reason: string, records: number): void {
     this.#book('events_skipped_total', { reason }, records, -1);
   }

@@ -5,8 +5,10 @@
 import { CoordinateList } from '../core/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
+import { attempt as attempted } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison } from '../core/record.ts';
+import { type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
 import { type BatchMemory, memoryOfItems } from './memory-budget.ts';
 import type { Rewind, Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -137,38 +139,28 @@ export class Retrier {
     const { context, chunk } = this.#shard;
     const { id, remoteId, type, attempt } = job.record;
     const error = { code: failure, message: jobRule(failure).message };
-    const { output, deadLetters } = context.options;
-    const tooLarge = items.filter((item) => chunk.isOversized(item));
+    const { output } = context.options;
+    const refused: Refused[] = [];
     await chunk.inChunks(
-      items.filter((item) => !chunk.isOversized(item)),
-      (item) => ({
-        partition: item.partition,
-        offset: item.offset,
-        record: context.kind.failure(item, error, {
-          jobId: id,
-          remoteId,
-          type,
-          attempt,
-          decidedAtMs: context.clock.now(),
-        }),
-      }),
+      items,
+      (item) => {
+        const { partition, offset } = item;
+        const at = { partition, offset };
+        const about = { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() };
+        const decision = chunk.isOversized(item)
+          ? { poison: tooLargeFor(output.topic) }
+          : attempted(() => context.kind.failure(item, error, about));
+        if ('made' in decision) return { ...at, record: decision.made };
+        refused.push({ ...at, poison: decision.poison });
+        return undefined;
+      },
       async (decisions) => {
         await this.#shard.settle(job, output.topic, decisions);
         context.ledger.decided('ERROR', decisions.length);
         this.#shard.decided(job, decisions.length);
       },
     );
-    await chunk.inChunks(
-      tooLarge,
-      ({ partition, offset }) => {
-        const at = { partition, offset };
-        return { ...at, record: this.#shard.tooLargeDecision(job, at, 'rewind') };
-      },
-      async (letters) => {
-        await this.#shard.settle(job, deadLetters.topic, letters);
-        context.ledger.deadLettered('too_large', letters.length);
-      },
-    );
+    await settleByCoordinates(this.#shard, job, refused, 'rewind');
   }
 }
 

@@ -6,10 +6,18 @@
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { JobContext, RemoteStatus, ResultFileKind, ResultRow } from '../core/ports/pipeline-kind.ts';
-import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
+import type {
+  BrokenRow,
+  JobContext,
+  MalformedRow,
+  RemoteStatus,
+  ResultFileKind,
+  ResultRow,
+} from '../core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { errorType } from './batch-span.ts';
+import { type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Ask for the job once more, and download its results from the start. */
@@ -91,8 +99,8 @@ class Pass {
   readonly #fields: object;
   #chunk: ChunkRow[] = [];
   #chunkBytes = 0;
-  /** Rows whose decisions Kafka does not take. */
-  #refused: SourceCoordinate[] = [];
+  /** Rows whose decisions cannot be made, or are not taken by Kafka. */
+  readonly #refused: Refused[] = [];
   #rows = 0;
   /** Of the pass: in the transactions of its rows. */
   #publishingMs = 0;
@@ -121,7 +129,7 @@ class Pass {
         signal.throwIfAborted();
         for (const row of rows) {
           this.#rows++;
-          if ('malformed' in row) this.#anomaly('malformed');
+          if ('malformed' in row) this.#malformed(row);
           else this.#take(row);
           if (this.#shard.chunk.isFull(this.#chunk.length, this.#chunkBytes)) await this.#flush();
         }
@@ -138,7 +146,7 @@ class Pass {
     const readingMs = context.clock.now() - startedMs - this.#publishingMs;
     context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
-    await this.#deadLetterRefused();
+    await settleByCoordinates(this.#shard, this.#job, this.#refused, 'settle');
     if (this.#job.left.size === 0) {
       jobSettled(this.#shard, this.#job, this.#fields, startedMs, this.#rows);
       return 'done';
@@ -147,7 +155,12 @@ class Pass {
     return this.#afterShortFile();
   }
 
-  #take(row: ResultRow): void {
+  #malformed({ crash }: MalformedRow): void {
+    this.#anomaly('malformed');
+    if (crash !== undefined) this.#shard.context.internal.report('results', this.#fields, crash);
+  }
+
+  #take(row: ResultRow | BrokenRow): void {
     const { partition, offset } = row;
     if (!this.#before.has(partition, offset)) {
       // Settled by an earlier pass (a restart downloads again), or never ours.
@@ -158,13 +171,17 @@ class Pass {
       this.#anomaly('duplicate');
       return;
     }
+    if ('poison' in row) {
+      this.#refused.push(row);
+      return;
+    }
     if (row.status === 'error' && this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
       return;
     }
     if (this.#shard.chunk.isOversized(row)) {
-      this.#refused.push({ partition, offset });
+      this.#refused.push({ partition, offset, poison: tooLargeFor(this.#shard.context.options.output.topic) });
       return;
     }
     this.#chunk.push({ partition, offset, status: row.status, result: row.result, record: row.record });
@@ -182,19 +199,6 @@ class Pass {
     this.#publishingMs += context.clock.now() - fromMs;
     context.ledger.published(chunk);
     this.#shard.decided(this.#job, chunk.length);
-  }
-
-  /** A decision that the output topic refuses for its size still ends: as a dead letter with its coordinates. */
-  async #deadLetterRefused(): Promise<void> {
-    const { context, chunk } = this.#shard;
-    await chunk.inChunks(
-      this.#refused,
-      (at) => ({ ...at, record: this.#shard.tooLargeDecision(this.#job, at, 'settle') }),
-      async (letters) => {
-        await this.#shard.settle(this.#job, context.options.deadLetters.topic, letters);
-        context.ledger.deadLettered('too_large', letters.length);
-      },
-    );
   }
 
   #afterCut(cut: ServiceError): SettleOutcome {

@@ -1,11 +1,10 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
-import { type DeadLetterStage, deadLetterOf } from '../core/dead-letter.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
-import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import { spanFields, step } from './batch-span.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
@@ -194,14 +193,6 @@ export class ShardRuntime {
       for (const { held } of records) held?.drop(1);
       return this.state.deadLetter(records);
     });
-  }
-
-  /** The dead letter instead of a decision that the output topic does not take. */
-  tooLargeDecision(job: LiveJob, at: SourceCoordinate, stage: DeadLetterStage): OutgoingRecord {
-    const { source, output } = this.context.options;
-    const message = `the decision is larger than a record of topic ${output.topic} may be: raise its max.message.bytes`;
-    const about = { topic: source.topic, stage, replay: job.replayOf(at.partition), maxValueBytes: 0 };
-    return deadLetterOf(at, { reason: 'too_large', message }, about);
   }
 
   async #publish(topic: string, records: readonly TerminalRecord[], oldestEventMs: number, take: () => Step): Promise<void> {

@@ -1,9 +1,10 @@
 /** Dead letters, by choice, for records that nothing more is tried for (core/failure-table.ts): read again, and passed on as they came. */
 import type { ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
-import { type DeadLetterStage, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
+import type { DeadLetterStage } from '../core/dead-letter.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
+import { letterOf } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { readAgain } from './source-log.ts';
 
@@ -65,7 +66,9 @@ export class SourceLetterQueue {
     const bytes = context.options.chunk.maxBytes + due.size * BYTES_PER_RECORD;
     const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
     try {
-      const wanted = CoordinateSet.of([...due.values()].map(({ at }) => at));
+      // Nothing but the coordinates goes into the letter of a record on which the connector failed.
+      const whole = [...due.values()].filter(({ letters }) => letters.poison.reason !== 'internal_error');
+      const wanted = CoordinateSet.of(whole.map(({ at }) => at));
       await readAgain(this.#shard, wanted, async (found) => {
         await this.#publish(found, due);
         for (const one of found) due.delete(placeOf(one));
@@ -88,23 +91,13 @@ export class SourceLetterQueue {
       await chunk.inChunks(some, render, async (letters) => {
         if (from === undefined) await this.#shard.deadLetter(letters);
         else await this.#shard.settle(from, context.options.deadLetters.topic, letters);
-        for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason))
-          context.ledger.deadLettered(reason, length);
+        context.ledger.deadLetters(letters);
       });
     }
   }
 
   #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Due) {
-    const { context, chunk } = this.#shard;
-    const about = {
-      topic: context.options.source.topic,
-      stage,
-      replay: at.replay,
-      maxValueBytes: context.topics.maxDeadLetterBytes,
-    };
-    const whole = 'value' in one && !chunk.isOversized(one);
-    const { partition, offset, timestampMs } = at;
-    const record = whole ? deadLetter(one, poison, about) : deadLetterOf(at, poison, about);
-    return { partition, offset, timestampMs, held, reason: poison.reason, record };
+    const { partition, offset, timestampMs, replay } = at;
+    return { partition, offset, timestampMs, held, ...letterOf(this.#shard, one, poison, { stage, replay }) };
   }
 }

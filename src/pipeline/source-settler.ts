@@ -2,7 +2,6 @@
  * Settles finished jobs that have no result file (SourceKind): reads what is left of the job from the source topic, asks the kind
  * what became of it, and publishes chunk by chunk as the Settler does (DESIGN 3 'Settle', 'Rewind').
  */
-import { deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
@@ -10,6 +9,7 @@ import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../cor
 import { Seldom } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { TerminalRecord } from './chunk-memory.ts';
+import { letterOf, type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -153,13 +153,14 @@ export class SourceSettler {
   ): Promise<void> {
     const { context, chunk } = this.#shard;
     const fitting: (TerminalRecord & { readonly status: 'success' | 'error'; readonly result?: string | undefined })[] = [];
-    const refused: SourceCoordinate[] = [];
+    const refused: Refused[] = [];
     const letters: Letter[] = [];
     for (const one of outcomes) {
       const { partition, offset } = one;
       if (!job.left.has(partition, offset)) continue;
-      if ('poison' in one) letters.push({ partition, offset, record: records.get(placeOf(one)), poison: one.poison });
-      else if (chunk.isOversized(one)) refused.push({ partition, offset });
+      if ('poison' in one && one.poison.reason === 'internal_error') refused.push(one);
+      else if ('poison' in one) letters.push({ partition, offset, record: records.get(placeOf(one)), poison: one.poison });
+      else if (chunk.isOversized(one)) refused.push({ partition, offset, poison: tooLargeFor(context.options.output.topic) });
       else fitting.push(one);
     }
     await chunk.inChunks(
@@ -171,14 +172,7 @@ export class SourceSettler {
         this.#shard.decided(job, some.length);
       },
     );
-    await chunk.inChunks(
-      refused,
-      (at) => ({ ...at, record: this.#shard.tooLargeDecision(job, at, 'settle') }),
-      async (some) => {
-        await this.#shard.settle(job, context.options.deadLetters.topic, some);
-        context.ledger.deadLettered('too_large', some.length);
-      },
-    );
+    await settleByCoordinates(this.#shard, job, refused, 'settle');
     await this.#deadLetter(
       job,
       letters.filter(({ record }) => record !== undefined),
@@ -200,20 +194,16 @@ export class SourceSettler {
 
   async #deadLetter(job: LiveJob, letters: readonly Letter[]): Promise<void> {
     const { context, chunk } = this.#shard;
-    const maxValueBytes = context.topics.maxDeadLetterBytes;
     await chunk.inChunks(
       letters,
       ({ partition, offset, record, poison }) => {
         const at = { partition, offset };
-        const { topic } = context.options.source;
-        const about = { topic, stage: 'settle' as const, replay: job.replayOf(partition), maxValueBytes };
-        // Key and headers alone may be more than the topic takes: then the coordinates must do.
-        const whole = record !== undefined && !chunk.isOversized(at);
-        return { ...at, poison, record: whole ? deadLetter(record, poison, about) : deadLetterOf(at, poison, about) };
+        const about = { stage: 'settle', replay: job.replayOf(partition) } as const;
+        return { ...at, ...letterOf(this.#shard, record ?? at, poison, about) };
       },
       async (some) => {
         await this.#shard.settle(job, context.options.deadLetters.topic, some);
-        for (const { poison } of some) context.ledger.deadLettered(poison.reason, 1);
+        context.ledger.deadLetters(some);
       },
     );
   }

@@ -12,6 +12,7 @@ import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { spanFields, startBatchSpan, step } from './batch-span.ts';
+import { encodeItems } from './encode-items.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
 import type { Submission } from './submission.ts';
@@ -84,6 +85,11 @@ export class Submitter {
       }
       span = startBatchSpan(this.#shard, submission, from === undefined ? undefined : this.#shard.spanOf(from.record.id));
       const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
+      if (sealed === undefined) {
+        outcome = 'internal_error';
+        if (pass === 'probe') gates.returned(type, signal);
+        return;
+      }
       if (place !== undefined) await this.#shard.saysWhy('order', place.turn());
       for (;;) {
         if (pass === undefined) await gates.open(type, signal);
@@ -120,7 +126,7 @@ export class Submitter {
       // From its job on the span is the job's, until its shard is handed over.
       if (!hasJob || signal.aborted) {
         span.set({ 'content_review.outcome': outcome });
-        span.end(outcome === 'rejected_type' ? outcome : undefined);
+        span.end(outcome === 'rejected_type' || outcome === 'internal_error' ? outcome : undefined);
       }
       if (!heldBack) {
         place?.leave();
@@ -138,16 +144,22 @@ export class Submitter {
     this.#letters.add({ records, from, held, poison, stage: 'create' });
   }
 
-  async #encode(submission: Submission, span: Span): Promise<Sealed> {
+  /** Items on which the encoder fails become dead letters. @returns undefined when no other is left */
+  async #encode(submission: Submission, span: Span): Promise<Sealed | undefined> {
     const { context, labels, signal } = this.#shard;
     signal.throwIfAborted();
     const startedMs = context.clock.now();
     if (submission.from === undefined) {
       context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
     }
-    const body = await this.#shard.saysWhy('encode', context.kind.encode(submission.items), MAX_ENCODE_MS);
-    const records = new CoordinateList(submission.items);
+    const encoding = encodeItems(context.kind, submission.items, signal);
+    const { body, items, broken } = await this.#shard.saysWhy('encode', encoding, MAX_ENCODE_MS);
+    const records = new CoordinateList(items);
+    const { from, held } = submission;
+    for (const { item, poison } of broken)
+      this.#letters.add({ records: new CoordinateList([item]), from, held, poison, stage: 'create' });
     submission.items = [];
+    if (body === undefined) return undefined;
     submission.memory.hold(body.body.length);
     context.metrics.observe('batch_rows', labels, body.rows);
     context.metrics.observe('batch_bytes', labels, body.body.length);

@@ -12,6 +12,8 @@ import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
 import { RefusedError } from './errors.ts';
+import { guardedKind } from './guarded-kind.ts';
+import { InternalErrors } from './internal-errors.ts';
 import { Ledger } from './ledger.ts';
 import { EndsInquiry, type EndsWanted } from './log-ends.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -73,8 +75,11 @@ export class Supervisor {
     this.#ports.health.notReady(`${options.name}/group`, `joining group ${options.source.group}`);
     const topics = await prepareTopics(this.#ports.admin, options, this.#logger, clock);
     const waits = new WaitReasons({ metrics, pipeline: options.name, clock, logger: this.#logger });
+    const internal = new InternalErrors({ metrics, pipeline: options.name, logger: this.#logger });
     this.#context = {
       ...this.#ports,
+      kind: guardedKind(this.#ports.kind, internal),
+      internal,
       options,
       instance: random.id(),
       budget: this.#budget,

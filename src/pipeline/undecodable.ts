@@ -1,9 +1,9 @@
 /** Source records that cannot be decoded, or not even read: each ends as a dead letter, claimed in the same transaction (I2). */
-import { type DeadLetterContext, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
 import type { UnreadableRecords } from '../core/ports/kafka.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 import type { TakenRecord } from '../core/shard-state.ts';
 import type { Held } from './in-hand.ts';
+import { letterOf } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 export interface Undecodable {
@@ -29,28 +29,15 @@ export async function deadLetterUndecodable(
   held: Held | undefined,
 ): Promise<void> {
   const { context, state, chunk } = shard;
-  const letter = ({ record, poison: why }: Undecodable) => {
-    const { partition } = record;
-    const about: DeadLetterContext = {
-      topic: context.options.source.topic,
-      stage: 'decode',
-      replay: state.partition(partition).replay,
-      maxValueBytes: context.topics.maxDeadLetterBytes,
-    };
-    // Key and headers alone may be more than the topic takes: then the coordinates must do.
-    const whole = 'value' in record && !chunk.isOversized(record);
-    const { offset, timestampMs } = record;
+  const letter = ({ record, poison }: Undecodable) => {
+    const { partition, offset, timestampMs } = record;
     const place = { partition, offset, timestampMs, isOfBatch: 'isOfBatch' in record && record.isOfBatch === true };
-    return {
-      ...place,
-      held,
-      reason: why.reason,
-      record: whole ? deadLetter(record, why, about) : deadLetterOf(record, why, about),
-    };
+    const about = { stage: 'decode', replay: state.partition(partition).replay } as const;
+    return { ...place, held, ...letterOf(shard, record, poison, about) };
   };
   await chunk.inChunks(allOf(shard, records, unreadable), letter, async (letters) => {
     await shard.deadLetter(letters);
-    for (const [reason, { length }] of Map.groupBy(letters, (one) => one.reason)) context.ledger.deadLettered(reason, length);
+    context.ledger.deadLetters(letters);
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'csv-parse';
-import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
 import type { LastRows } from './last-row.ts';
@@ -37,15 +37,15 @@ const TURN_BYTES = 512 * 1024;
 export async function* readResults(
   source: AsyncIterable<Buffer>,
   options: ResultFileOptions,
-): AsyncGenerator<readonly (ResultRow | MalformedRow)[], void, undefined> {
+): AsyncGenerator<readonly ReadRow[], void, undefined> {
   const records: string[][] = [];
   const parser = new RecordParser(records, options.maxRowBytes);
   let reader: ResultRowReader | undefined;
   let referenceColumn = 0;
   let taken = 0;
 
-  const takeRows = (): (ResultRow | MalformedRow)[] => {
-    const rows: (ResultRow | MalformedRow)[] = [];
+  const takeRows = (): ReadRow[] => {
+    const rows: ReadRow[] = [];
     let job: JobContext | undefined;
     for (const record of records) {
       if (reader === undefined) {

@@ -1,5 +1,5 @@
 /** How a pipeline reads its result files: here, or in a thread of their own (thread/result-thread.ts). */
-import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
 import { readResults } from './csv-results.ts';
 import { createDecisionRenderer, type DecisionOptions } from './decision.ts';
 import { LastRows } from './last-row.ts';
@@ -20,10 +20,7 @@ export interface ResultFile {
 }
 
 /** Reads one file, a slice of rows at a time. @throws what readResults throws */
-export type ResultFileReader = (
-  source: AsyncIterable<Buffer>,
-  file: ResultFile,
-) => AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
+export type ResultFileReader = (source: AsyncIterable<Buffer>, file: ResultFile) => AsyncIterable<readonly ReadRow[]>;
 
 export type CreateResultFileReader = (settings: ResultFileSettings, onNotice: (notice: ResultNotice) => void) => ResultFileReader;
 

@@ -1,7 +1,8 @@
 /** Rows of a result file become terminal records, or a reason why they name nothing (DESIGN 3 settle). */
 
 import { isJsonText } from '../core/exact-json.ts';
-import type { JobContext, MalformedRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import { crashOf, internalPoison } from '../core/internal-error.ts';
+import type { JobContext, MalformedRow, ReadRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { shownCode } from '../core/shown-code.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
@@ -58,12 +59,29 @@ export class ResultRowReader {
     this.#seen = new Uint8Array(header.width);
   }
 
-  /** The row with its terminal record. */
-  read(cells: readonly string[], job: JobContext): ResultRow | MalformedRow {
+  /** The row with its terminal record. Never throws. */
+  read(cells: readonly string[], job: JobContext): ReadRow {
+    let at: Reference | undefined;
+    try {
+      const reference = this.#reference(cells);
+      if ('malformed' in reference) return reference;
+      at = reference;
+      return this.#read(cells, reference, job);
+    } catch (error) {
+      if (at === undefined) return { malformed: 'the connector failed on this row', crash: crashOf(error) };
+      return { partition: at.partition, offset: at.offset, poison: internalPoison(error) };
+    }
+  }
+
+  #reference(cells: readonly string[]): Reference | MalformedRow {
     const header = this.#header;
     if (cells.length !== header.width) return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
     const reference = readReference(cellAt(cells, header.reference));
-    if (typeof reference === 'string') return { malformed: reference };
+    return typeof reference === 'string' ? { malformed: reference } : reference;
+  }
+
+  #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
+    const header = this.#header;
     const parts = reference.shape === undefined ? NO_PARTS : this.#plan(reference.shape);
     if (typeof parts === 'string') return { malformed: parts };
     let length = DECISION_OVERHEAD_BYTES;

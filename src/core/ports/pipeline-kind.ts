@@ -64,7 +64,16 @@ export interface ResultRow extends SourceCoordinate {
 /** A row that names nothing that could be a source record. */
 export interface MalformedRow {
   readonly malformed: string;
+  /** Present when the connector itself failed on the row: exception class and stack frames. */
+  readonly crash?: string;
 }
+
+/** A row that names a source record, and of which no terminal record can be made. */
+export interface BrokenRow extends SourceCoordinate {
+  readonly poison: Poison;
+}
+
+export type ReadRow = ResultRow | MalformedRow | BrokenRow;
 
 /** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
 export type ItemOutcome = SourceCoordinate &
@@ -85,7 +94,7 @@ export interface KindSteps {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * After `prepare`. Understands a source record, or says why not. Never throws. `again` is given in a rewind: the record was accepted
+   * After `prepare`. Understands a source record, or says why not. @throws NotPrepared; after any other exception the record ends with reason internal_error. `again` is given in a rewind: the record was accepted
    * before, so it keeps its job's type and passes every filter and list of allowed types.
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
@@ -110,7 +119,7 @@ export interface ResultFileKind extends KindSteps {
    * Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV).
    * @param job asked for each slice: the time of the decision is in it
    */
-  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<readonly (ResultRow | MalformedRow)[]>;
+  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<readonly ReadRow[]>;
 }
 
 /**

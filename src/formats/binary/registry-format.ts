@@ -1,4 +1,5 @@
 /** What the formats with a schema registry share: ids are collected and loaded for a batch of records, and then at hand. */
+import { NotPrepared } from '../../core/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../event/format.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
@@ -28,7 +29,7 @@ export function registryFormat<T>(name: string, cache: SchemaCache<T>, { read, j
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
       // Forgotten since it was prepared, by a cache that is full: no reason to give the record up. It is read and prepared again.
-      if (loaded === undefined) throw new Error(`schema ${frame.id} is not at hand: the record must be prepared again`);
+      if (loaded === undefined) throw new NotPrepared(`schema ${frame.id} is not at hand: the record must be prepared again`);
       return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
     },
   };

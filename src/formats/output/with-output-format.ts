@@ -1,14 +1,8 @@
 /** A kind whose terminal records go out in another format than the JSON that it renders. Dead letters are not its business. */
+import { attempt, InternalError } from '../../core/internal-error.ts';
 import { bytesOf } from '../../core/outgoing-bytes.ts';
-import type {
-  ItemOutcome,
-  MalformedRow,
-  PipelineKind,
-  ResultFileKind,
-  ResultRow,
-  SourceKind,
-} from '../../core/ports/pipeline-kind.ts';
-import type { OutgoingRecord } from '../../core/record.ts';
+import type { ItemOutcome, PipelineKind, ReadRow, ResultFileKind, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type { OutgoingRecord, Poison } from '../../core/record.ts';
 import type { OutputFormat } from './format.ts';
 
 /** Told of a record that could not be encoded, and is published as a failure instead. Never shows content (I6). */
@@ -16,21 +10,29 @@ export type OnUnencodable = (eventId: string, error: unknown) => void;
 
 export function withOutputFormat(kind: PipelineKind, format: OutputFormat, onUnencodable: OnUnencodable): PipelineKind {
   const encode = encoderOf(format, onUnencodable);
-  const failure: PipelineKind['failure'] = (item, error, job) => encode(kind.failure(item, error, job)).record;
+  const failure: PipelineKind['failure'] = (item, error, job) => {
+    const encoded = encode(kind.failure(item, error, job));
+    if ('poison' in encoded) throw new InternalError(encoded.poison.crash ?? encoded.poison.message);
+    return encoded.record;
+  };
   return 'results' in kind ? { ...ofResultFiles(kind, encode), failure } : { ...ofSource(kind, encode), failure };
 }
 
-interface Encoded {
-  readonly record: OutgoingRecord;
-  /** It went out as an error, although it was none. */
-  readonly failed: boolean;
-}
+type Encoded =
+  | {
+      readonly record: OutgoingRecord;
+      /** It went out as an error, although it was none. */
+      readonly failed: boolean;
+    }
+  | { readonly poison: Poison };
 type Encode = (record: OutgoingRecord) => Encoded;
 
 function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
-  const row = (one: ResultRow | MalformedRow): ResultRow | MalformedRow => {
-    if ('malformed' in one) return one;
-    const { record, failed } = encode(one.record);
+  const row = (one: ReadRow): ReadRow => {
+    if (!('record' in one)) return one;
+    const encoded = encode(one.record);
+    if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
+    const { record, failed } = encoded;
     return { ...one, record, bytes: bytesOf(record), status: failed ? 'error' : one.status };
   };
   return {
@@ -44,7 +46,9 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
 function ofSource(kind: SourceKind, encode: Encode): SourceKind {
   const outcome = (one: ItemOutcome): ItemOutcome => {
     if ('poison' in one) return one;
-    const { record, failed } = encode(one.record);
+    const encoded = encode(one.record);
+    if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
+    const { record, failed } = encoded;
     return { ...one, record, status: failed ? 'error' : one.status };
   };
   return {
@@ -61,22 +65,24 @@ function ofSource(kind: SourceKind, encode: Encode): SourceKind {
 
 /**
  * Encodings take everything that the kinds render (test/property/formats). Should one fail all the same, the record must not hold
- * up those behind it: it goes out as an error, without the parts that can be at fault, and says so.
+ * up those behind it: it goes out as an error, without the parts that can be at fault. Where even that fails, it becomes a dead letter.
  */
 function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
   return (record) => {
     try {
       return { record: format.encode(record), failed: false };
     } catch (error) {
-      const plain = withoutParts(String(record.value), format.name);
-      const encoded = format.encode({ ...record, value: JSON.stringify(plain) });
-      onUnencodable(plain.id, error);
-      return { record: encoded, failed: true };
+      const encoded = attempt(() => {
+        const plain = withoutParts(String(record.value), format.name);
+        return { id: plain.id, record: format.encode({ ...record, value: JSON.stringify(plain) }) };
+      });
+      if ('poison' in encoded) return encoded;
+      onUnencodable(encoded.made.id, error);
+      return { record: encoded.made.record, failed: true };
     }
   };
 }
 
-/** @throws Error when it is no terminal record: then there is nothing to say in its place, and its job must not end. */
 function withoutParts(json: string, format: string) {
   const whole = JSON.parse(json) as { readonly id: string } & Readonly<Record<string, unknown>>;
   const { labels_raw, content, ...rest } = whole;

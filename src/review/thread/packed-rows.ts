@@ -2,7 +2,7 @@
  * The rows of a slice as they cross from one thread to the other: numbers and bytes in two buffers that change hands without
  * a copy. Objects would be written and read one by one, which costs as much as reading the CSV.
  */
-import type { MalformedRow, ResultRow } from '../../core/ports/pipeline-kind.ts';
+import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../core/ports/pipeline-kind.ts';
 import type { Header, RecordHeaders } from '../../core/record.ts';
 
 export interface PackedRows {
@@ -13,19 +13,22 @@ export interface PackedRows {
   readonly headers: readonly (RecordHeaders | undefined)[];
   /** Each once. */
   readonly results: readonly string[];
-  readonly malformed: readonly string[];
+  readonly malformed: readonly MalformedRow[];
+  readonly broken: readonly BrokenRow[];
 }
 
 const NUMBERS = 7;
 const NULL = -1;
 const NONE = -1;
 
-/** Malformed rows come last. @returns the rows, and what to transfer with them. */
-export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: PackedRows; transfer: ArrayBuffer[] } {
-  const malformed: string[] = [];
+/** Malformed and broken rows come last. @returns the rows, and what to transfer with them. */
+export function packRows(rows: readonly ReadRow[]): { rows: PackedRows; transfer: ArrayBuffer[] } {
+  const malformed: MalformedRow[] = [];
+  const broken: BrokenRow[] = [];
   const whole: ResultRow[] = [];
   for (const row of rows) {
-    if ('malformed' in row) malformed.push(row.malformed);
+    if ('malformed' in row) malformed.push(row);
+    else if ('poison' in row) broken.push(row);
     else whole.push(row);
   }
   const results = new Map<string, number>();
@@ -52,14 +55,14 @@ export function packRows(rows: readonly (ResultRow | MalformedRow)[]): { rows: P
   }
   const headers = whole.map(({ record }) => (record.headers === undefined ? undefined : movable(record.headers)));
   return {
-    rows: { numbers, bytes: packed.buffer, headers, results: [...results.keys()], malformed },
+    rows: { numbers, bytes: packed.buffer, headers, results: [...results.keys()], malformed, broken },
     transfer: [numbers.buffer, packed.buffer],
   };
 }
 
 /** The rows that were packed. Keys and values are views of the one buffer. */
-export function unpackRows({ numbers, bytes, headers, results, malformed }: PackedRows): (ResultRow | MalformedRow)[] {
-  const rows: (ResultRow | MalformedRow)[] = [];
+export function unpackRows({ numbers, bytes, headers, results, malformed, broken }: PackedRows): ReadRow[] {
+  const rows: ReadRow[] = [];
   let end = 0;
   const take = (length: number): Buffer | null => {
     if (length === NULL) return null;
@@ -75,7 +78,7 @@ export function unpackRows({ numbers, bytes, headers, results, malformed }: Pack
     const record = named === undefined ? { key, value } : { key, value, headers: restored(named) };
     rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', result: results[decided], bytes: size, record });
   }
-  for (const text of malformed) rows.push({ malformed: text });
+  rows.push(...malformed, ...broken);
   return rows;
 }
 

@@ -3,6 +3,7 @@
  * goes what is made of the rows. The files' bytes go there, finished decisions come back.
  */
 import { Worker } from 'node:worker_threads';
+import { InternalError } from '../../core/internal-error.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import type { CreateResultFileReader, ResultFile, ResultFileSettings } from '../result-files.ts';
 import type { ResultNotice } from '../result-row.ts';
@@ -79,7 +80,7 @@ function feed(file: FileInThread, pieces: AsyncIterator<Buffer>, job: ResultFile
 }
 
 function errorOf(problem: Problem): Error {
-  if ('crash' in problem) return new Error(`reading a result file failed: ${problem.crash}`);
+  if ('crash' in problem) return new InternalError(problem.crash);
   return new ServiceError(problem.failure, problem.message, { operation: problem.operation });
 }
 
@@ -140,7 +141,7 @@ class Thread {
 
   #end(why: string): void {
     this.ended = true;
-    for (const file of this.#files.values()) file.fail(new Error(`the thread that reads result files ended (${why})`));
+    for (const file of this.#files.values()) file.fail(new InternalError(`the thread that reads result files ended (${why})`));
   }
 }
 

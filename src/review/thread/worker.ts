@@ -1,5 +1,6 @@
 /** The thread that reads result files, from its side: pieces of files come in, rows with their terminal records go out. */
 import { parentPort } from 'node:worker_threads';
+import { crashOf } from '../../core/internal-error.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { type ResultFileReader, type ResultFileSettings, resultFileReader } from '../result-files.ts';
@@ -75,8 +76,7 @@ async function read(file: number, pieces: Pieces, reader: ResultFileReader, expe
 function problemOf(error: unknown): Problem | undefined {
   if (error instanceof NoMoreError) return undefined;
   if (error instanceof ServiceError) return { failure: error.failure, message: error.message, operation: error.operation };
-  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at ')) : [];
-  return { crash: [error instanceof Error ? error.name : typeof error, ...frames].join('\n') };
+  return { crash: crashOf(error) };
 }
 
 port.on('message', (message: ToThread) => {

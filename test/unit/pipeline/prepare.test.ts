@@ -1,6 +1,7 @@
 /** Decoding waits for what it needs (KindSteps.prepare): a schema registry that is down. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NotPrepared } from '../../../src/core/internal-error.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
@@ -190,7 +191,7 @@ test('a record that its format will not read unprepared ends the shard, not the 
       ...ports,
       kind: changed(ports.kind, {
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          if (given[0].offset === 5 && forgotten-- > 0) throw new Error('schema 7 is not at hand');
+          if (given[0].offset === 5 && forgotten-- > 0) throw new NotPrepared('schema 7 is not at hand');
           return ports.kind.decode(...given);
         },
       }),

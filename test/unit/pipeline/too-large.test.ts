@@ -28,7 +28,7 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
     results: async function* (status, job, signal) {
       for await (const rows of withFiles(ports.kind).results(status, job, signal)) {
         yield rows.map((row) =>
-          'malformed' in row || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
+          !('record' in row) || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
         );
       }
     },

@@ -1,6 +1,6 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import type { JobContext, MalformedRow, ResultFileKind, ResultRow } from '../../../src/core/ports/pipeline-kind.ts';
+import type { JobContext, ReadRow, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';
@@ -69,7 +69,7 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
-export type Row = ResultRow | MalformedRow;
+export type Row = ReadRow;
 
 /** Every row of a kind's results, and what ended them early. */
 export async function collectRows(
@@ -92,7 +92,7 @@ export async function collectRows(
 export async function decisions(kind: ResultFileKind, job = JOB): Promise<OutgoingRecord[]> {
   const { rows, error } = await collectRows(kind, undefined, job);
   assert.equal(error, undefined);
-  return rows.map((row) => ('malformed' in row ? assert.fail(row.malformed) : row.record));
+  return rows.map((row) => ('record' in row ? row.record : assert.fail(JSON.stringify(row))));
 }
 
 export function decisionOf(record: OutgoingRecord | undefined): Record<string, unknown> {

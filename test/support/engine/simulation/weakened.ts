@@ -167,7 +167,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       results: async function* (status, job, signal) {
         for await (const rows of withFiles(real).results(status, job, signal)) {
           yield rows.map((row) =>
-            'malformed' in row || row.offset === 0
+            !('record' in row) || row.offset === 0
               ? row
               : { ...row, record: { ...row.record, value: forge(row.record.value, row.offset - 1) } },
           );

@@ -45,7 +45,7 @@ const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) => threa
 /** Keys as bytes: a text that crosses between threads arrives as such. */
 const plain = (rows: readonly Row[]) =>
   rows.map((one) =>
-    'malformed' in one
+    !('record' in one)
       ? one
       : {
           ...one,
@@ -153,7 +153,7 @@ test('the time of a decision is that of its slice', async () => {
   let now = Date.UTC(2026, 0, 1);
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
   const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
-  const times = new Set(rows.map((one) => ('malformed' in one ? '' : JSON.parse(String(one.record.value)).decided_at)));
+  const times = new Set(rows.map((one) => (!('record' in one) ? '' : JSON.parse(String(one.record.value)).decided_at)));
   assert.ok(times.size > 1, [...times].join());
 });
 

@@ -1,0 +1,150 @@
+/**
+ * A pipeline kind behind a safety net: an unforeseen exception about one record becomes the poison of that record, and one about a
+ * call to the service becomes an answer that is not what the interface promises. Neither ends a shard. `encode` takes many records at
+ * once: encode-items.ts finds the one that is at fault.
+ */
+import type { ServiceCall } from '../core/failure-row.ts';
+import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
+import { bytesOf } from '../core/outgoing-bytes.ts';
+import type { BrokenRow, ItemOutcome, KindSteps, PipelineKind, ReadRow } from '../core/ports/pipeline-kind.ts';
+import type { Decoded, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { InternalErrors } from './internal-errors.ts';
+
+export function guardedKind(kind: PipelineKind, internal: InternalErrors): PipelineKind {
+  const calls = new GuardedCalls(internal);
+  const reading = new GuardedReading(kind);
+  const steps: KindSteps = {
+    name: kind.name,
+    prepare: (records, signal) => reading.prepare(records, signal),
+    decode: (record, replay, again) => reading.decode(record, replay, again),
+    encode: (items) => kind.encode(items),
+    create: (type, signal) => calls.one('create', { type }, signal, () => kind.create(type, signal)),
+    upload: (job, body, signal) => calls.one('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
+    status: (remoteId, signal, type) =>
+      calls.one('status', { batch: remoteId, type }, signal, () => kind.status(remoteId, signal, type)),
+    failure(item, error, job) {
+      const record = kind.failure(item, error, job);
+      bytesOf(record);
+      return record;
+    },
+  };
+  if ('results' in kind) {
+    return {
+      ...steps,
+      results: (status, job, signal) =>
+        calls.slices(
+          () => ({ job: job().jobId, batch: job().remoteId }),
+          signal,
+          () => kind.results(status, job, signal),
+        ),
+    };
+  }
+  return {
+    ...steps,
+    outcomes: (items, status, job, signal) =>
+      calls.slices(
+        () => ({ job: job().jobId, batch: job().remoteId }),
+        signal,
+        () => kind.outcomes(items, status, job, signal),
+      ),
+    outcomeOf(at, status, job) {
+      const outcome = attempt(() => kind.outcomeOf(at, status, job));
+      if ('made' in outcome) return outcome.made && sendable(outcome.made);
+      return { partition: at.partition, offset: at.offset, poison: outcome.poison };
+    },
+  };
+}
+
+/** A terminal record that cannot be written as bytes would fail the transaction of all others in it. */
+function sendable<T extends ReadRow | ItemOutcome>(one: T): T | BrokenRow {
+  if (!('record' in one)) return one;
+  try {
+    bytesOf(one.record);
+    return one;
+  } catch (error) {
+    return { partition: one.partition, offset: one.offset, poison: internalPoison(error) };
+  }
+}
+
+class GuardedReading {
+  readonly #kind: PipelineKind;
+  /** Records that could not be prepared, by `partition:offset`, until they are decoded. */
+  readonly #unprepared = new Map<string, Poison>();
+
+  constructor(kind: PipelineKind) {
+    this.#kind = kind;
+  }
+
+  prepare(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined {
+    try {
+      return this.#kind.prepare?.(records, signal)?.catch(() => this.#eachAlone(records, signal));
+    } catch {
+      return this.#eachAlone(records, signal);
+    }
+  }
+
+  decode(...[record, replay, again]: Parameters<KindSteps['decode']>): Decoded {
+    const poison = this.#unprepared.size === 0 ? undefined : this.#unprepared.get(placeOf(record));
+    if (poison !== undefined) {
+      this.#unprepared.delete(placeOf(record));
+      return { poison };
+    }
+    try {
+      return this.#kind.decode(record, replay, again);
+    } catch (error) {
+      if (error instanceof NotPrepared) throw error;
+      return { poison: internalPoison(error) };
+    }
+  }
+
+  async #eachAlone(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> {
+    for (const record of records) {
+      signal.throwIfAborted();
+      try {
+        await this.#kind.prepare?.([record], signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#unprepared.set(placeOf(record), internalPoison(error));
+      }
+    }
+  }
+}
+
+const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
+
+class GuardedCalls {
+  readonly #internal: InternalErrors;
+
+  constructor(internal: InternalErrors) {
+    this.#internal = internal;
+  }
+
+  async one<T>(call: ServiceCall, where: object, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      throw this.#told(call, where, signal, error);
+    }
+  }
+
+  async *slices<T extends ReadRow | ItemOutcome>(
+    where: () => object,
+    signal: AbortSignal,
+    open: () => AsyncIterable<readonly T[]>,
+  ): AsyncGenerator<readonly (T | BrokenRow)[], void, undefined> {
+    try {
+      for await (const some of open()) yield some.map(sendable);
+    } catch (error) {
+      throw this.#told('results', where(), signal, error);
+    }
+  }
+
+  /** @returns what to throw */
+  #told(call: ServiceCall, where: object, signal: AbortSignal, error: unknown): unknown {
+    if (signal.aborted || error instanceof ServiceError) return error;
+    this.#internal.report(call, where, crashOf(error));
+    const message = `the connector failed on an answer of the service (${classOf(error)}): its log shows where`;
+    return new ServiceError('protocol', message, { operation: call, mayHaveArrived: call === 'upload' });
+  }
+}

@@ -1,0 +1,72 @@
+/** Dead letters as the engine writes them: whole where that is possible, with the record's coordinates alone where it is not. */
+import { type DeadLetterStage, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
+import { attempt } from '../core/internal-error.ts';
+import type { LiveJob } from '../core/job.ts';
+import { bytesOf } from '../core/outgoing-bytes.ts';
+import type { OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+export interface Letter {
+  readonly record: OutgoingRecord;
+  readonly reason: PoisonReason;
+}
+
+/** A record of a job whose terminal record cannot be made or published. */
+export interface Refused extends SourceCoordinate {
+  readonly poison: Poison;
+}
+
+/** @param one as it was read, or only where it is */
+export function letterOf(
+  shard: ShardRuntime,
+  one: SourceRecord | SourceCoordinate,
+  poison: Poison,
+  { stage, replay }: { readonly stage: DeadLetterStage; readonly replay: number },
+): Letter {
+  const { context, chunk } = shard;
+  const { topic } = context.options.source;
+  const { partition, offset } = one;
+  const about = { topic, stage, replay, maxValueBytes: context.topics.maxDeadLetterBytes };
+  let why = poison;
+  // Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed.
+  if ('value' in one && poison.reason !== 'internal_error' && !chunk.isOversized(one)) {
+    const whole = attempt(() => {
+      const record = deadLetter(one, poison, about);
+      bytesOf(record);
+      return record;
+    });
+    if ('made' in whole) return { record: whole.made, reason: poison.reason };
+    why = whole.poison;
+  }
+  if (why.crash !== undefined) context.internal.report(stage, { topic, partition, offset }, why.crash);
+  return { record: deadLetterOf({ partition, offset }, why, about), reason: why.reason };
+}
+
+/** Ends records of a job as dead letters with their coordinates. */
+export async function settleByCoordinates(
+  shard: ShardRuntime,
+  job: LiveJob,
+  refused: readonly Refused[],
+  stage: DeadLetterStage,
+): Promise<void> {
+  const { context, chunk } = shard;
+  await chunk.inChunks(
+    refused,
+    ({ partition, offset, poison }) => {
+      const at = { partition, offset };
+      return { ...at, ...letterOf(shard, at, poison, { stage, replay: job.replayOf(partition) }) };
+    },
+    async (letters) => {
+      await shard.settle(job, context.options.deadLetters.topic, letters);
+      context.ledger.deadLetters(letters);
+    },
+  );
+}
+
+/** Why a decision that the output topic does not take ends as a dead letter. */
+export function tooLargeFor(outputTopic: string): Poison {
+  return {
+    reason: 'too_large',
+    message: `the decision is larger than a record of topic ${outputTopic} may be: raise its max.message.bytes`,
+  };
+}
