@@ -57,6 +57,15 @@ export const delivery: Group = {
       description: 'These events get no decision and no dead letter: the source topic has them no more.',
     },
     {
+      name: 'ContentReviewInternalErrors',
+      severity: 'warning',
+      expr: `sum by (${PIPELINE}, stage) (increase(content_review_internal_errors_total[1h])) > 0`,
+      for: '0m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} internal errors of the connector ({{ $labels.stage }})',
+      description:
+        'The connector failed on records, result rows or answers. Records among them are dead letters with reason internal_error; the others go on.',
+    },
+    {
       name: 'ContentReviewIntakeStopped',
       severity: 'critical',
       expr: expr`sum by (${PIPELINE}) (content_review_consumer_lag) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,

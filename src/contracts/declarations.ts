@@ -320,7 +320,7 @@ export interface DeadLetterHeaders {
    * its content type is not in source.types. too_large: it, or what would be published for it, is larger than allowed.
    * source_unavailable: it had to be read again, and is gone from the source topic. rejected_type: the service refuses its
    * content type. review_failed: nothing more is tried for it. internal_error: the connector failed on it, by a fault of
-   * its own. More may come: treat a reason that you do not know as any other.
+   * its own, and only its coordinates are given. More may come: treat a reason that you do not know as any other.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -346,10 +346,11 @@ export interface DeadLetterHeaders {
   /** For people: what was expected, and where. Its wording may change. Never shows what the record holds. */
   readonly 'dead-letter-message': string;
   /**
-   * Where it was noticed. decode: when the record was first read. create: the service refused its content type. rewind:
-   * when it was read again for another attempt, or to give it up. settle: when its outcome was to be published: it is
-   * larger than the output topic takes; or the record, read again for it, is gone or no longer fits the configuration; or
-   * there was none, and configuration makes that a dead letter. More may come.
+   * Where it was noticed. decode: when the record was first read. create: the service refused its content type, or it
+   * could not be written into the upload. rewind: when it was read again for another attempt, or to give it up. settle:
+   * when its outcome was to be published: it is larger than the output topic takes; or the record, read again for it, is
+   * gone or no longer fits the configuration; or there was none, and configuration makes that a dead letter. More may
+   * come.
    */
   readonly 'dead-letter-stage': 'decode' | 'create' | 'rewind' | 'settle' | (string & Record<never, never>);
   /** Topic of the source record. */

@@ -294,6 +294,16 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: '`dead_lettered_total{reason="source_unavailable"}`',
   },
   {
+    event: 'exception that no rule foresees',
+    connector:
+      'A record on which the connector itself fails becomes a dead letter with its coordinates; such a result row counts as malformed, or its record becomes such a dead letter; such an answer of the service counts as not what the interface promises. The shard goes on.',
+    user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
+    provenBy: {
+      file: 'test/unit/pipeline/internal-errors.test.ts',
+      test: 'a batch whose every item cannot be encoded ends as dead letters, and what comes later is submitted',
+    },
+  },
+  {
     event: 'unread records removed by retention',
     connector: 'Goes on with the oldest record that is still there.',
     user: '`unread_records_lost_total`, log line at error',

@@ -33,7 +33,7 @@ export const LABELS = {
   target: 'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
   code: 'HTTP status, or the kind of failure when there was no answer.',
   stage:
-    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows).',
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows). Of internal errors: the stage of the dead letter (decode, create, rewind, settle), or the call to the service (create, upload, status, results).',
   state: 'State of a batch (uploading, reviewing, settling, retrying), or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
   certificate: 'Whose certificate: client, ca or broker.',
@@ -113,6 +113,12 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Timestamp of the oldest source record in flight, wherever it waits, seconds since the epoch; absent when there is none.',
     labels: ['pipeline'],
+  },
+  internal_errors_total: {
+    kind: 'counter',
+    help: 'Exceptions in the connector that no rule foresees: mistakes of its own. Each costs one record (dead letter with reason internal_error), one result row or one call. Any increase is an alert.',
+    labels: ['pipeline', 'stage'],
+    startsWith: { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
   },
   unread_records_lost_total: {
     kind: 'counter',

@@ -149,6 +149,14 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     fires: { series: { [`unread_records_lost_total${P}`]: '0x5 12x60' }, at: '10m', labels: AT_P },
     quiet: { series: { [`unread_records_lost_total${P}`]: '12x60' }, at: '10m' },
   },
+  ContentReviewInternalErrors: {
+    fires: {
+      series: { 'internal_errors_total{pipeline="p",stage="decode"}': '0x5 1x60' },
+      at: '10m',
+      labels: ['pipeline="p"', 'stage="decode"'],
+    },
+    quiet: { series: { 'internal_errors_total{pipeline="p",stage="decode"}': '3x120' }, at: '90m' },
+  },
   ContentReviewIntakeStopped: {
     fires: {
       series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50x60' },

@@ -255,3 +255,14 @@ test('a path of the status check that is lost while it runs has no import submit
     'the service may have dropped the import that was made to be asked for',
   );
 });
+
+test('a receipt that the connector fails to write costs its record alone: a dead letter, and the others get theirs', async () => {
+  const good = itemOf(sourceRecord({ type: 't', data: {} }));
+  const items = [good, { ...good, offset: 8, timestampMs: Number.NaN }, { ...good, offset: 9 }];
+  const outcomes: ItemOutcome[] = [];
+  for await (const some of kindOf().outcomes(items, COMPLETE, () => JOB, SIGNAL, false)) outcomes.push(...some);
+  assert.deepEqual(
+    outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
+    ['success', 'internal_error', 'success'],
+  );
+});

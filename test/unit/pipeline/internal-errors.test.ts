@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
 import type { KindSteps, PipelineKind, ReadRow } from '../../../src/core/ports/pipeline-kind.ts';
-import type { SourceRecord } from '../../../src/core/record.ts';
+import { lastHeader, type SourceRecord } from '../../../src/core/record.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { type Instance, type OptionChanges, World, type WorldSettings } from '../../support/engine/world.ts';
 import { sourceKind } from '../../support/memory/source-kind.ts';
@@ -33,7 +33,7 @@ function sixRecords(kind: (real: PipelineKind) => PipelineKind, settings: WorldS
   return world;
 }
 
-const headerOf = ({ headers }: SourceRecord, name: string): string => String(headers[name]);
+const headerOf = ({ headers }: SourceRecord, name: string): string => String(lastHeader(headers, name));
 
 /** Of a decoded record: any other is taken as the real kind has it. */
 const decoding = (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') => (real: PipelineKind) =>
@@ -88,7 +88,7 @@ const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind)
         decode: (...given: Parameters<KindSteps['decode']>) => {
           const [record] = given;
           if (record.offset !== BAD) return real.decode(...given);
-          Object.assign(record, { headers: { odd: NO_BYTES } });
+          Object.assign(record, { headers: [['odd', NO_BYTES]] });
           return { poison: { reason: 'not_json', message: 'the value is not JSON' } };
         },
       }),

@@ -24,6 +24,7 @@ const PUBLISHED = [
   'balance_items{pipeline}',
   'consumer_lag{pipeline}',
   'oldest_unsettled_timestamp_seconds{pipeline}',
+  'internal_errors_total{pipeline,stage}',
   'unread_records_lost_total{pipeline}',
   'reset_skipped_records_total{pipeline}',
   'batches{pipeline,state}',

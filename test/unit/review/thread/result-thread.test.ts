@@ -157,6 +157,23 @@ test('the time of a decision is that of its slice', async () => {
   assert.ok(times.size > 1, [...times].join());
 });
 
+test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
+  let asked = 0;
+  // A decision cannot be written at a time that is none.
+  const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: asked++ === 1 ? Number.NaN : 0 }) };
+  const parts = async function* () {
+    for (const part of [HEADER + row(1), row(2), row(3)]) yield Buffer.from(part);
+  };
+  const { rows, error } = await collect(readThere(), parts(), file);
+  assert.equal(error, undefined);
+  assert.deepEqual(
+    rows.map((one) => ('poison' in one ? `${one.offset} ${one.poison.reason}` : 'record' in one ? one.offset : one)),
+    ['1 internal_error', 2, 3],
+  );
+  const [poison] = rows.flatMap((one) => ('poison' in one ? [one.poison] : []));
+  assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
+});
+
 test('notices reach the pipeline whose file it was; a last row without line end is believed as here', async () => {
   const notices: ResultNotice[] = [];
   const other: ResultNotice[] = [];
