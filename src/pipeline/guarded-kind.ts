@@ -42,11 +42,11 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   }
   return {
     ...steps,
-    outcomes: (items, status, job, signal) =>
+    outcomes: (items, status, job, signal, last) =>
       calls.slices(
         () => ({ job: job().jobId, batch: job().remoteId }),
         signal,
-        () => kind.outcomes(items, status, job, signal),
+        () => kind.outcomes(items, status, job, signal, last),
       ),
     outcomeOf(at, status, job) {
       const outcome = attempt(() => kind.outcomeOf(at, status, job));
