@@ -9,11 +9,9 @@ import type { Held } from './in-hand.ts';
 import { type EndsWanted, LogEnds } from './log-ends.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { rangesBehind } from './source-log.ts';
+import { DECODING_TURN_MS, rangesBehind } from './source-log.ts';
 import { deadLetterUndecodable, type Undecodable, type UnreadableRange } from './undecodable.ts';
 
-/** How long records are decoded in one go, ms: one alone may take a quarter of a second, and others have their turn in between. */
-const TURN_MS = 100;
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
@@ -286,7 +284,7 @@ export class Intake implements EndsWanted {
     let position = partition.position;
     for (const [index, record] of piece.records.entries()) {
       const { offset } = record;
-      if (index > 0 && context.clock.now() - nowMs >= TURN_MS) {
+      if (index > 0 && context.clock.now() - nowMs >= DECODING_TURN_MS) {
         rest = { ...piece, records: piece.records.slice(index) };
         [unreadable, nextOffset] = [undefined, position];
         break;

@@ -29,6 +29,9 @@ export async function rangesBehind(
   return ask();
 }
 
+/** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */
+export const DECODING_TURN_MS = 100;
+
 /** A record that is still in the log, and cannot be read any more. */
 export interface UnreadableRecord extends SourceCoordinate {
   readonly poison: Poison;
@@ -87,7 +90,14 @@ export async function readToDecode(
       await readAgain(shard, wanted, async (records, unreadable) => {
         await shard.prepared(records, patienceMs);
         signal.throwIfAborted();
-        found(records, unreadable);
+        let sinceMs = context.clock.now();
+        for (const record of records) {
+          found([record], []);
+          if (context.clock.now() - sinceMs < DECODING_TURN_MS) continue;
+          await context.clock.sleep(0, signal);
+          sinceMs = context.clock.now();
+        }
+        found([], unreadable);
       });
       return release;
     } catch (error) {
