@@ -7,7 +7,7 @@ import { NoResultsError, publicError, withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import { type ResultRow, type ResultsOptions, resumedRows } from './results.ts';
 import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
-import { type WaitOptions, waitUntil } from './wait.ts';
+import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
 
@@ -15,17 +15,22 @@ export class Batches {
   readonly #service: ServiceClient;
   readonly #clock: Clock;
   readonly #closed: AbortSignal;
+  readonly #new: NewIds;
 
   /** @param closed aborts when the client is closed. */
   constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
     this.#service = service;
     this.#clock = clock;
     this.#closed = closed;
+    this.#new = new NewIds(clock);
   }
 
-  /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. */
-  create(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    return withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }));
+  /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. @throws TypeError for a type without a character. */
+  async create(type: string, options?: CallOptions): Promise<CreatedBatch> {
+    if (typeof type !== 'string' || type.trim() === '') throw new TypeError('a batch needs a type of content');
+    const created = await withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }));
+    this.#new.add(created.batchId);
+    return created;
   }
 
   /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
@@ -46,7 +51,7 @@ export class Batches {
     return withPublicErrors(this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) }));
   }
 
-  /** Waits for SUCCESS with its results, CANCELLED or ERROR. A status that nobody knows is waited on. */
+  /** Waits for SUCCESS with its results, CANCELLED or ERROR. An unknown status is waited on, and so is a 404 within half a minute of `create`. */
   waitFor(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
     return waitUntil(
       this.#clock,
@@ -54,6 +59,7 @@ export class Batches {
       { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(batchId, { signal }),
       (batch) => FINISHED.has(batch.status) && (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
+      () => this.#new.has(batchId),
     );
   }
 

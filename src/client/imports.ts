@@ -6,23 +6,27 @@ import type { CreatedImport, ImportView } from '../service/imports.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
-import { type WaitOptions, waitUntil } from './wait.ts';
+import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
 
 export class Imports {
   readonly #service: ServiceClient;
   readonly #clock: Clock;
   readonly #closed: AbortSignal;
+  readonly #new: NewIds;
 
   /** @param closed aborts when the client is closed. */
   constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
     this.#service = service;
     this.#clock = clock;
     this.#closed = closed;
+    this.#new = new NewIds(clock);
   }
 
   /** Creates an import. Processing starts by itself when its file is uploaded. */
-  create(options?: CallOptions): Promise<CreatedImport> {
-    return withPublicErrors(this.#service.createImport({ signal: signalOf(options, this.#closed) }));
+  async create(options?: CallOptions): Promise<CreatedImport> {
+    const created = await withPublicErrors(this.#service.createImport({ signal: signalOf(options, this.#closed) }));
+    this.#new.add(created.importId);
+    return created;
   }
 
   /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
@@ -43,7 +47,7 @@ export class Imports {
     return withPublicErrors(this.#service.getImport(importId, { signal: signalOf(options, this.#closed) }));
   }
 
-  /** Waits for COMPLETE or FAILED. A status that nobody knows is waited on. */
+  /** Waits for COMPLETE or FAILED. An unknown status is waited on, and so is a 404 within half a minute of `create`. */
   waitFor(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
     return waitUntil(
       this.#clock,
@@ -51,6 +55,7 @@ export class Imports {
       { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(importId, { signal }),
       ({ status }) => status === 'COMPLETE' || status === 'FAILED',
+      () => this.#new.has(importId),
     );
   }
 

@@ -19,9 +19,10 @@ export interface UploadOptions extends CallOptions {
 /** Bytes between two reports of progress, for a source that is in memory. */
 const SLICE_BYTES = 256 * 1024;
 
-/** @throws the system's error when a file cannot be read, TypeError when it is no file, or no source at all. */
+/** @throws the system's error when a file cannot be read, TypeError when it is no file, empty, or no source at all. */
 export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptions['onProgress']): Promise<UploadBody> {
   const body = await plainBody(source);
+  if (body.length === 0) throw new TypeError('what is uploaded is empty');
   if (onProgress === undefined) return body;
   const { length } = body;
   const open = Buffer.isBuffer(body) ? () => slices(body) : body.open;

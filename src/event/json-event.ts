@@ -35,7 +35,8 @@ export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poi
   try {
     return new JsonText(JSON.parse(text), text);
   } catch {
-    return poison('not_json', 'the value is not JSON');
+    const why = text.startsWith('\ufeff') ? ': it begins with a byte order mark, which JSON does not allow' : '';
+    return poison('not_json', `the value is not JSON${why}`);
   }
 }
 

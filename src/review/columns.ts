@@ -74,7 +74,8 @@ export class RowLayout {
     const cells: string[] = new Array(columns.size + (this.#expected ? 3 : 2)).fill('');
     const isFormula = this.#options.escapeFormulas ? looksLikeFormula : () => false;
     const escapedContent = isFormula(item.content);
-    cells[0] = escapedContent ? asText(item.content) : item.content;
+    const content = visible(item.content);
+    cells[0] = escapedContent ? asText(content) : content;
 
     let shape: string | undefined;
     let carried: [string, string][] | undefined;
@@ -87,7 +88,7 @@ export class RowLayout {
         carried.push([key, JSON.stringify(value)]);
         // What the policy gets to see of it.
         if (column !== undefined && text !== undefined) {
-          const seen = text.toWellFormed().replaceAll('\0', '\ufffd');
+          const seen = visible(text);
           cells[column.index] = isFormula(seen) ? asText(seen) : seen;
         }
         continue;
@@ -100,11 +101,17 @@ export class RowLayout {
     let expected: string | undefined;
     if (item.expected !== undefined) {
       const escaped = isFormula(item.expected);
-      cells[columns.size + 1] = escaped ? asText(item.expected) : item.expected;
+      const expectation = visible(item.expected);
+      cells[columns.size + 1] = escaped ? asText(expectation) : expectation;
       // An empty cell means that there is none.
       if (item.expected === '' || !fitsInCell(item.expected) || escaped) expected = item.expected;
     }
     cells[cells.length - 1] = writeReference(item, { shape, expected, metadata: carried, escapedContent });
     return cells;
   }
+}
+
+/** What a cell can hold of a text: many CSV readers refuse U+0000, and with it the whole file. */
+function visible(text: string): string {
+  return fitsInCell(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
 }

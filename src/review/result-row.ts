@@ -82,6 +82,11 @@ export class ResultRowReader {
 
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
     const header = this.#header;
+    for (const [key] of reference.metadata ?? []) {
+      const index = header.others.get(key);
+      // Uploaded, with a value that its cell could not hold.
+      if (index !== undefined) this.#seen[index] = 1;
+    }
     const parts = reference.shape === undefined ? NO_PARTS : this.#plan(reference.shape);
     if (typeof parts === 'string') return { malformed: parts };
     let length = DECISION_OVERHEAD_BYTES;

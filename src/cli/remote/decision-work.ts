@@ -6,7 +6,7 @@ import type { ConnectionFlags } from './connection.ts';
 import { commandLine } from './continue.ts';
 import { follow } from './follow.ts';
 import { runSession, type Session } from './session.ts';
-import { codeOf, decisionJson, decisionText, outcomeOfDecision } from './views.ts';
+import { codeOf, decisionJson, decisionText, outcomeOfDecision, statusText } from './views.ts';
 import { mustWait, type WaitFlags } from './wait-options.ts';
 
 export interface DecisionFlags extends ConnectionFlags, WaitFlags {
@@ -26,11 +26,10 @@ export async function getDecision(io: Io, finish: Finish, id: string, flags: Dec
 function made(session: Session, id: string, flags: DecisionFlags): Promise<Decision> {
   const ask = (options: WaitOptions<Decision>) => session.client.decisions.waitFor(id, options);
   const command = commandLine(session.io, ['decision', 'get', id, '--wait', flags.json && '--json'], flags);
-  const state = ({ rawStatus }: Decision) => printable(rawStatus);
   return follow<Decision>(session, {
     name: `decision ${printable(id)}`,
     ask,
-    state,
+    state: statusText,
     command,
     timeoutMs: flags.timeout,
     sent: false,

@@ -68,7 +68,7 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
       }
     }
   } catch (error) {
-    const [what, code] = stopped(error, name) ?? [];
+    const [what, code] = stopped(error, name, state) ?? [];
     if (what === undefined || code === undefined) {
       throw sent && error instanceof ContentReviewError ? new SentUnasked(name, command, error) : error;
     }
@@ -80,9 +80,9 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
   }
 }
 
-function stopped(error: unknown, name: string) {
+function stopped(error: unknown, name: string, state: string) {
   if (error instanceof Interrupted) return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
-  if (error instanceof WaitTimeoutError) return [`${name} is not finished in this time.`, EXIT.unfinished] as const;
+  if (error instanceof WaitTimeoutError) return [`${name} is not finished in this time: ${state}.`, EXIT.unfinished] as const;
   if (error instanceof UnavailableError) {
     const what = error.status === undefined ? 'cannot be reached' : 'is not able to answer now';
     return [`The service ${what} to ask for ${name}${untilThen(error.retryAfterMs)}.`, EXIT.unreachable] as const;

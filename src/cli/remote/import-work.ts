@@ -9,7 +9,7 @@ import { commandLine } from './continue.ts';
 import { follow } from './follow.ts';
 import { runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
-import { codeOf, importJson, importText, jsonOf, outcomeOfImport } from './views.ts';
+import { codeOf, importJson, importText, jsonOf, outcomeOfImport, statusText } from './views.ts';
 import { mustWait, type WaitFlags } from './wait-options.ts';
 
 export interface ImportFlags extends ConnectionFlags, WaitFlags {
@@ -55,8 +55,14 @@ const getCommandLine = (io: Io, id: string, flags: ImportFlags) =>
 function finished(session: Session, id: string, flags: ImportFlags, sent: boolean): Promise<Import> {
   const ask = (options: WaitOptions<Import>) => session.client.imports.waitFor(id, options);
   const command = getCommandLine(session.io, id, flags);
-  const state = ({ rawStatus }: Import) => printable(rawStatus);
-  return follow<Import>(session, { name: `import ${printable(id)}`, ask, state, command, timeoutMs: flags.timeout, sent });
+  return follow<Import>(session, {
+    name: `import ${printable(id)}`,
+    ask,
+    state: statusText,
+    command,
+    timeoutMs: flags.timeout,
+    sent,
+  });
 }
 
 function tell(io: Io, one: Import, json: true | undefined): number {

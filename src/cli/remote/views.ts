@@ -29,14 +29,20 @@ export function outcomeOfDecision({ status }: Decision): Outcome {
   return status === 'SUCCESS' ? 'done' : status === 'ERROR' ? 'failed' : 'unfinished';
 }
 
+/** `PENDING`, or what stands in the way of the end. */
+export const statusText = ({ status, rawStatus }: { readonly status: string | undefined; readonly rawStatus: string }): string =>
+  status === undefined ? `${printable(rawStatus)}, which this version does not know` : printable(rawStatus);
+
 /** `PENDING, 400 of 2,000 rows decided`. */
-export function batchState({ rawStatus, counts }: Batch): string {
+export function batchState(batch: Batch): string {
+  const { status, downloadUrl, counts } = batch;
+  if (status === 'SUCCESS' && downloadUrl === undefined) return `${statusText(batch)}, but without an address for its results`;
   const { total, pending } = counts;
   const decided =
     total === undefined || total === 0 || pending === undefined
       ? ''
       : `, ${count(total - pending)} of ${counted(total, 'row')} decided`;
-  return `${printable(rawStatus)}${decided}`;
+  return `${statusText(batch)}${decided}`;
 }
 
 const count = (rows: number) => rows.toLocaleString('en-US');

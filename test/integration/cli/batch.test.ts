@@ -173,7 +173,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S+ is not finished in this time\. To go on waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+      /batch \S+ is not finished in this time: PENDING[^.]*\. To go on waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
     );
   });
 

@@ -213,3 +213,49 @@ test('an option that is undefined is one that is left out', async (t) => {
   );
   await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(3));
 });
+
+const CREATED = { batch_id: 'b-1', batch_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u', download_url: null };
+const IMPORT = { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u' };
+
+test('a 404 right after its own create is waited out, and no other', async (t) => {
+  let missing = 3;
+  const { client, clock, server } = await scripted(t, (response, { method, path }) => {
+    if (method === 'POST') return json(response, 200, path === '/v1/import' ? IMPORT : CREATED);
+    if (missing-- > 0) return json(response, 404, {});
+    return json(response, 200, { batch_status: 'CANCELLED', import_status: 'FAILED' });
+  });
+  await assert.rejects(client.batches.waitFor('b-1'), NotFoundError);
+  missing = 3;
+  await client.batches.create('post');
+  assert.equal((await client.batches.waitFor('b-1')).status, 'CANCELLED');
+  missing = 3;
+  await client.imports.create();
+  assert.equal((await client.imports.waitFor('i-1')).status, 'FAILED');
+  missing = Number.POSITIVE_INFINITY;
+  const startedMs = clock.now();
+  const before = server.seen.length;
+  await assert.rejects(client.imports.waitFor('i-1'), NotFoundError);
+  assert.ok(server.seen.length > before + 2 && clock.now() - startedMs < 60_000, 'until half a minute after the create');
+});
+
+test('a batch status counts in any case', async (t) => {
+  const { client } = await scripted(t, (response) =>
+    json(response, 200, { batch_status: 'success', download_url: 'http://127.0.0.1:1/d' }),
+  );
+  assert.equal((await client.batches.waitFor('b-1', { timeoutMs: 1_000 })).status, 'SUCCESS');
+});
+
+test('a batch without a type and a file without a byte are refused before anything is sent', async (t) => {
+  const { client, server } = await scripted(t, (response) => json(response, 500, {}));
+  const directory = await mkdtemp(path.join(tmpdir(), 'client-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, 'empty.csv');
+  await writeFile(file, '');
+  const name = 'TypeError';
+  for (const type of ['', ' ']) await assert.rejects(client.batches.submit(type, Buffer.from('Content\na\n')), { name });
+  for (const source of [Buffer.alloc(0), { path: file }, { length: 0, open: async function* () {} }]) {
+    await assert.rejects(client.batches.submit('post', source), { name, message: 'what is uploaded is empty' });
+    await assert.rejects(client.imports.submit(source), { name });
+  }
+  assert.equal(server.seen.length, 0);
+});

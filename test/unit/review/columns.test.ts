@@ -112,3 +112,9 @@ test('the connector column refuses names that the result file has a use for', ()
   }
   assert.equal(problemWithReferenceColumn('connector_ref'), undefined);
 });
+
+test('no cell has a NUL: what a reader of CSV may refuse is replaced, and travels in the reference where it must come back', () => {
+  const [, row] = table([contentItem({ content: 'a\0b\ud800', expected: 'c\0', metadata: { d: 'e\0' } })]);
+  assert.deepEqual(row?.slice(0, 3), ['a\ufffdb\ufffd', 'e\ufffd', 'c\ufffd']);
+  assert.match(row?.[3] ?? '', /"x":"c\\u0000","m":\[\["d","\\"e\\\\u0000\\""\]\]/);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import type { ResultNotice } from '../../../src/review/result-row.ts';
-import { collectRows, decisionOf, decisions, JOB, kindWithFile, type Row } from './sample.ts';
+import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row } from './sample.ts';
 
 const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
 const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';
@@ -111,6 +111,24 @@ test('a column that nobody uploaded is tolerated, kept out of the metadata, and 
     { kind: 'unknown_column', value: 'Reviewed by' },
     { kind: 'unknown_column', value: 'Human result' },
   ]);
+});
+
+test('a column that the connector uploaded is known also when a value travels outside its cell', async () => {
+  const notices: ResultNotice[] = [];
+  const item = contentItem({ metadata: { lang: 'en', s12: 'a\0', s13: 'b\ud800' } });
+  const { body } = await kindWithFile('').encode([item]);
+  const [header, row] = String(body).trimEnd().split('\r\n');
+  const file = `Status,Acme result,${header}\nSUCCESS,spam,${row}\n`;
+  const [record] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.deepEqual([decisionOf(record).metadata, notices], [item.metadata, []]);
+});
+
+test('what is in the Status column is not told when it is not shaped like a status: cells may have shifted', async () => {
+  const notices: ResultNotice[] = [];
+  await decisions(
+    kindWithFile(`${HEADER}\nx,my secret content,spam,,,en,${REF}\n`, { onNotice: (notice) => notices.push(notice) }),
+  );
+  assert.deepEqual(notices, [{ kind: 'unknown_status', value: '' }]);
 });
 
 test('of several result columns the first counts, unless configuration names one', async () => {

@@ -38,6 +38,7 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   const good = { content: 'SECRET', type: 'post' };
   assert.equal(reasonOf(null), 'null_value');
   assert.equal(reasonOf(Buffer.alloc(0)), 'not_json');
+  assert.equal(reasonOf('\ufeff{}'), 'not_json');
   assert.equal(reasonOf('{"content":"SECRET'), 'not_json');
   assert.equal(reasonOf(Buffer.from([0x22, 0xff, 0x22])), 'not_json');
   assert.equal(reasonOf('"SECRET"'), 'not_an_object');
