@@ -25,7 +25,7 @@ export interface Stage {
 
 /** @returns whether there was something to do it to */
 export async function act(stage: Stage, action: Action): Promise<boolean> {
-  const { world, cast, obligations, note } = stage;
+  const { world, cast, obligations, truth, note } = stage;
   const { cluster } = world.kafka;
   const one = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)];
   switch (action.do) {
@@ -85,6 +85,16 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
       if (cluster.partitions(TOPICS.source) > 5 || cluster.partitions(TOPICS.journal) === 0) return false;
       cluster.addPartitions(TOPICS.source, cluster.partitions(TOPICS.source) + 1);
       return true;
+    case 'damage': {
+      const partition = action.partition % cluster.partitions(TOPICS.source);
+      const log = cluster.log(TOPICS.source, partition);
+      const from = Math.floor(log.start + (log.end - log.start) * action.share);
+      const poison = { reason: 'unreadable_batch', message: 'scripted: damaged' } as const;
+      log.spoil(from, from + action.count, poison);
+      note(`records ${from} to ${from + action.count - 1} of partition ${partition} are damaged`);
+      truth.damaged(partition, from, from + action.count);
+      return obligations.damaged(partition, from, from + action.count) > 0;
+    }
     case 'retention': {
       const partition = action.partition % cluster.partitions(TOPICS.source);
       const log = cluster.log(TOPICS.source, partition);
@@ -103,7 +113,8 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
 
 function produce({ world, obligations, truth, kind, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
   const { cluster } = world.kafka;
-  const { transaction, gap = 0 } = action;
+  const { transaction, unreadable, gap = 0 } = action;
+  const damage = unreadable && ({ reason: unreadable, message: `scripted: ${unreadable}` } as const);
   const partitions = cluster.partitions(TOPICS.source);
   const number = -1 - world.produced;
   const first = world.produced;
@@ -119,8 +130,11 @@ function produce({ world, obligations, truth, kind, note }: Stage, action: Extra
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
     const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
+    // A batch is one fact; a record beyond a limit is one by itself.
+    const isRead = damage === undefined || (unreadable !== 'unreadable_batch' && i % 2 === 1);
+    if (!isRead) log.spoil(offset, offset + 1, unreadable === 'unreadable_batch' ? damage : { ...damage });
     if (transaction === 'abort') continue;
-    obligations.produced(partition, offset, poison);
+    obligations.produced(partition, offset, isRead ? (poison ? kind.poisonReason : undefined) : unreadable);
     truth.produced(partition, offset, { n, headers });
   }
   note(

@@ -71,7 +71,6 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   const kind = kindOfHistory(ofKind, TOPICS.source, seed, () => ({ service: theWorld().service, decisions }));
   const obligations = new Obligations(TOPICS, ['decisions', 'dead'], {
     mayBe: (reason) => isExplained(reason, shape, strikes.struck),
-    poisonReason: kind.poisonReason,
     ordered: shape.ordered,
   });
   const truth = new Truth(
@@ -157,10 +156,11 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
 }
 
 /** What else a production of records counts as. */
-function oddityOf({ oddTimes = false, oddHeaders = false, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
+function oddityOf({ oddTimes = false, oddHeaders = false, unreadable, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
   return [
     ...(oddTimes ? ['odd timestamps'] : []),
     ...(oddHeaders ? ['odd headers'] : []),
+    ...(unreadable === undefined ? [] : [`records: ${unreadable}`]),
     ...(gap >= 2 ** 28 ? ['gap of 2^28 offsets'] : []),
   ];
 }

@@ -15,8 +15,10 @@ import { Violation } from './violation.ts';
 
 interface Owed {
   readonly offset: number;
-  /** It does not decode: it must become a dead letter. */
-  readonly poison: boolean;
+  /** It does not decode, or cannot be read: it must become a dead letter with this reason. */
+  readonly reason: string | undefined;
+  /** It could be read at first. */
+  damaged: boolean;
   /** How often the group had been reset when it was last asked for. */
   generation: number;
   settled: boolean;
@@ -52,12 +54,10 @@ export class Obligations {
   /** Records that the transaction at hand takes out of jobs, and the places of these. */
   readonly #taken = new Map<string, number>();
   readonly #ordered: boolean;
-  readonly #poisonReason: string;
   readonly #mayBe: (reason: string | undefined) => boolean;
 
   /**
    * @param expected.mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
-   * @param expected.poisonReason of dead letters of records that do not decode
    * @param expected.ordered batches of a partition are published in the order of their submission
    */
   constructor(
@@ -65,22 +65,22 @@ export class Obligations {
     outputs: readonly string[],
     expected: {
       readonly mayBe: (reason: string | undefined) => boolean;
-      readonly poisonReason: string;
       readonly ordered: boolean;
     },
   ) {
     this.#topics = topics;
     this.#outputs = outputs;
     this.#mayBe = expected.mayBe;
-    this.#poisonReason = expected.poisonReason;
     this.#ordered = expected.ordered;
   }
 
-  produced(partition: number, offset: number, poison: boolean): void {
+  /** @param reason of the dead letter that it must become; undefined: it decodes */
+  produced(partition: number, offset: number, reason: string | undefined): void {
     const { records, progress } = this.#partition(partition);
     records.set(offset, {
       offset,
-      poison,
+      reason,
+      damaged: false,
       generation: progress?.replay ?? 0,
       settled: false,
       terminal: new Set(),
@@ -95,6 +95,17 @@ export class Obligations {
     state.logStart = Math.max(state.logStart, start);
     for (const owed of state.records.values())
       if (owed.offset < start && !owed.settled && owed.jobs.size === 0) owed.excuse ??= 'removed';
+  }
+
+  /** Records in [from, to) cannot be read any more. @returns how many are owed a terminal record still */
+  damaged(partition: number, from: number, to: number): number {
+    let owing = 0;
+    for (const owed of this.#partition(partition).records.values()) {
+      if (owed.offset < from || owed.offset >= to) continue;
+      owed.damaged = true;
+      if (!owed.settled) owing++;
+    }
+    return owing;
   }
 
   resetByTool(partition: number, offset: number): void {
@@ -235,9 +246,9 @@ export class Obligations {
     }
     const { logStart } = this.#partition(partition);
     const explained =
-      reason === this.#poisonReason
-        ? owed.poison
-        : !owed.poison && (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason));
+      reason === owed.reason ||
+      (owed.damaged && reason === 'unreadable_batch') ||
+      (owed.reason === undefined && (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason)));
     if (!explained) throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
     if (owed.excuse === 'skipped') throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
     owed.terminal.add(generation);

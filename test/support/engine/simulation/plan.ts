@@ -2,7 +2,7 @@
 import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
 import type { SimulatedKind } from './kinds.ts';
-import type { Action, Event, Script, Shape } from './script.ts';
+import type { Action, Event, Script, Shape, Unreadable } from './script.ts';
 
 /** How often each action happens, relative to the others. */
 const WEIGHTS: readonly (readonly [weight: number, draw: (random: SeededRandom, shape: Shape) => Action])[] = [
@@ -16,10 +16,13 @@ const WEIGHTS: readonly (readonly [weight: number, draw: (random: SeededRandom, 
   [2, (random) => ({ do: 'expire transaction', which: random.below(8) })],
   [4, (random) => ({ do: 'compact', share: random.next() < 0.5 ? 1 : random.next(), dropTombstones: random.next() < 0.4 })],
   [1, () => ({ do: 'add partition' })],
+  [1, (random) => ({ do: 'damage', partition: random.below(8), share: random.next(), count: 1 + random.below(4) })],
   [1.5, (random) => ({ do: 'retention', partition: random.below(8), share: random.next() })],
   [2, (random) => ({ do: 'reset', partition: random.below(8), share: random.next() * 1.2 - 0.1, killed: random.next() < 0.5 })],
 ];
 const TOTAL_WEIGHT = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
+
+const UNREADABLE: readonly Unreadable[] = ['unreadable_batch', 'too_large', 'too_many_headers'];
 
 /** Half of all absences outlast the session, so that somebody else takes over meanwhile. */
 function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number {
@@ -82,6 +85,7 @@ function drawProduce(random: SeededRandom): Action {
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
     ...(random.next() < 0.2 ? { oddHeaders: true } : {}),
+    ...(random.next() < 0.12 ? { unreadable: UNREADABLE[random.below(UNREADABLE.length)] as Unreadable } : {}),
     ...(random.next() < 0.1 ? { gap: drawGap(random) } : {}),
     ...(transactional ? { transaction: random.next() < 0.7 ? 'commit' : 'abort' } : {}),
   };

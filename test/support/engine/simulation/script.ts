@@ -9,6 +9,9 @@ import type { SimulatedKind } from './kinds.ts';
 /** Picks one of those that an action can hit, modulo their number. */
 export type Which = number;
 
+/** Why records cannot be read. */
+export type Unreadable = 'unreadable_batch' | 'too_large' | 'too_many_headers';
+
 export type Action =
   | {
       readonly do: 'produce';
@@ -19,6 +22,8 @@ export type Action =
       readonly oddTimes?: boolean;
       /** Names that objects inherit, doubles with null, forged reasons, many. */
       readonly oddHeaders?: boolean;
+      /** Nothing can read them: all of them as one batch, or every second one by itself. */
+      readonly unreadable?: Unreadable;
       /** Offsets without a record before the first of them, in every partition, as compaction leaves them. */
       readonly gap?: number;
       /** Inside a producer's transaction: offsets then have gaps, and an aborted one leaves nothing. */
@@ -38,6 +43,8 @@ export type Action =
   | { readonly do: 'expire transaction'; readonly which: Which }
   | { readonly do: 'compact'; readonly share: number; readonly dropTombstones: boolean }
   | { readonly do: 'add partition' }
+  /** A batch of `count` records from this share of the log on is damaged: what was read before cannot be read again. */
+  | { readonly do: 'damage'; readonly partition: Which; readonly share: number; readonly count: number }
   /** Records below this share of the log are removed. */
   | { readonly do: 'retention'; readonly partition: Which; readonly share: number }
   /** By Kafka's own tool, which wants the group empty: everything is stopped before. */

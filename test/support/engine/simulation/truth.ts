@@ -6,6 +6,9 @@ import { wrongHeaders } from './odd-headers.ts';
 import { settledBy } from './settled-by.ts';
 import { Violation } from './violation.ts';
 
+/** Reasons of dead letters by coordinates alone: a record too large for the dead-letter topic may have had headers. */
+const UNREADABLE: ReadonlySet<string> = new Set(['unreadable_batch', 'too_many_headers']);
+
 /** What was written. */
 interface Written {
   /** It is the nth record. */
@@ -22,6 +25,8 @@ export class Truth {
   readonly #written = new Map<string, Written>();
   /** By partition: where its log begins. */
   readonly #startOf: (partition: number) => number;
+  /** Places of records that can no longer be read. */
+  readonly #damaged = new Set<string>();
   readonly #isBare: (letter: OutgoingRecord) => boolean;
 
   /** @param isBare whether a dead letter may have nothing but coordinates */
@@ -35,6 +40,11 @@ export class Truth {
     this.#topics = topics;
     this.#startOf = startOf;
     this.#isBare = isBare;
+  }
+
+  /** Records in [from, to) cannot be read any more. */
+  damaged(partition: number, from: number, to: number): void {
+    for (let offset = from; offset < to; offset++) this.#damaged.add(`${partition}:${offset}`);
   }
 
   produced(partition: number, offset: number, written: Written): void {
@@ -51,8 +61,10 @@ export class Truth {
 
   /** A record that is passed on as it came has all its headers, in its own order. */
   #judgeLetter(record: OutgoingRecord): void {
-    if (this.#isBare(record)) return;
     const { partition, offset, reason } = settledBy(record);
+    if (reason !== undefined && UNREADABLE.has(reason) && wrongHeaders(record, [], () => false) !== undefined)
+      throw new Violation('truth', `the dead letter of ${partition}:${offset}, which cannot be read, has headers of its own`);
+    if (this.#isBare(record)) return;
     const written = this.#written.get(`${partition}:${offset}`);
     if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type')) return;
     const wrong = wrongHeaders(record, written.headers, () => true);
@@ -69,7 +81,7 @@ export class Truth {
     const untruth = this.#kind.untruth(n, value);
     if (untruth !== undefined) throw new Violation('truth', `${name}: ${untruth}`);
     // A key that is gone with its record cannot come back.
-    const isGone = record.key === null && offset < this.#startOf(partition);
+    const isGone = record.key === null && (offset < this.#startOf(partition) || this.#damaged.has(`${partition}:${offset}`));
     if (!isGone && String(record.key) !== this.#kind.key(n, { partition, offset }))
       throw new Violation('truth', `${name} has the key ${record.key}`);
     const { returnedHeaders } = this.#kind;
