@@ -110,7 +110,10 @@ export class ConsumerSession {
       autoCommit: false,
       eachBatchAutoResolve: false,
       // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
-      eachBatch: async (payload) => this.#guard(() => this.#deliver(payload)),
+      eachBatch: async (payload) => {
+        const { topic, partition, fetchOffset: offset } = payload.batch as unknown as PartitionFetch;
+        this.#guard(() => this.#deliver(payload), { topic, partition, offset });
+      },
     });
     this.#watchSilence();
   }
@@ -285,14 +288,20 @@ export class ConsumerSession {
     };
   }
 
-  /** Runs a callback of kafkajs. What it throws ends the session, not kafkajs: the next one begins from the journal. */
-  #guard(run: () => void): void {
+  /**
+   * Runs a callback of kafkajs. What it throws ends the session, not kafkajs: the next one begins from the journal.
+   * @param place what the callback is about, for the log
+   */
+  #guard(run: () => void, place: object = {}): void {
     try {
       run();
     } catch (error) {
       const reason = `the shard worker failed: ${error instanceof Error ? error.message : String(error)}`;
-      this.#logger.error({ error: reason, stack: error instanceof Error ? error.stack : undefined }, 'a Kafka callback threw');
-      this.#end(reason);
+      this.#logger.error(
+        { error: reason, ...place, stack: error instanceof Error ? error.stack : undefined },
+        'a Kafka callback threw',
+      );
+      this.#end(reason, Object.assign(new Error(reason), place));
     }
   }
 

@@ -9,6 +9,8 @@ import { explain, protocolErrorOf } from './explain.ts';
 import type { GroupOptions } from './group-options.ts';
 
 const MAX_RESTART_DELAY_MS = 30_000;
+/** A session that lasted this long after its join was healthy: its end is a new failure, not one more of a series. */
+const HEALTHY_MS = 10_000;
 /** How soon an unconfirmed membership is asked about again, when no join comes first. */
 const CONFIRM_RETRY_MS = 250;
 /** How long a first join is tried while the group's coordinator starts or moves. */
@@ -25,7 +27,10 @@ export class KafkaShardGroup implements ShardGroup {
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
   #lastHeardMs = 0;
+  /** Sessions in a row that ended soon after their join, or never joined. */
   #failures = 0;
+  /** Wall clock, ms: the first join of the current session. */
+  #joinedMs: number | undefined;
   #joinedOnce = false;
   #startBeforeMs = 0;
   readonly #firstJoin = Promise.withResolvers<void>();
@@ -125,15 +130,15 @@ export class KafkaShardGroup implements ShardGroup {
   }
 
   #joined(assignment: Assignment): void {
-    this.#failures = 0;
+    this.#joinedMs ??= Date.now();
     this.#joinedOnce = true;
     this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
     this.#firstJoin.resolve();
     this.#listener?.joined(assignment);
   }
 
-  #tellLoss(reason: string): void {
-    this.#logger.warn({ reason }, 'lost the group: joining again');
+  #tellLoss(reason: string, error: unknown): void {
+    this.#logger.warn({ reason, ...placeOf(error) }, 'lost the group: joining again');
     try {
       this.#listener?.left(reason);
     } catch (error) {
@@ -144,7 +149,9 @@ export class KafkaShardGroup implements ShardGroup {
   /** Never rejects. */
   async #sessionEnded(session: ConsumerSession, reason: string, error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
-    if (this.#joinedOnce) this.#tellLoss(reason);
+    if (this.#joinedMs !== undefined && Date.now() - this.#joinedMs >= HEALTHY_MS) this.#failures = 0;
+    this.#joinedMs = undefined;
+    if (this.#joinedOnce) this.#tellLoss(reason, error);
     else if (isSoonOver(error) && Date.now() < this.#startBeforeMs) {
       this.#logger.warn({ reason }, 'the group cannot be joined yet: trying again');
     } else {
@@ -169,6 +176,16 @@ export class KafkaShardGroup implements ShardGroup {
       }
     }
   }
+}
+
+/** The topic, partition and offset that an error or one of its causes names. */
+function placeOf(error: unknown): { readonly topic?: string; readonly partition?: number; readonly offset?: string | number } {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    const { topic, partition, offset } = at as { topic?: unknown; partition?: unknown; offset?: unknown };
+    if (typeof topic !== 'string' || typeof partition !== 'number') continue;
+    return { topic, partition, ...(typeof offset === 'string' || typeof offset === 'number' ? { offset } : {}) };
+  }
+  return {};
 }
 
 function isSoonOver(error: unknown): boolean {

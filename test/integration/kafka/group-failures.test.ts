@@ -65,6 +65,27 @@ describe('a member of the group', () => {
     );
   });
 
+  it('waits longer after each session that ends soon after its join, and its log names topic, partition and offset', async () => {
+    const world = await newWorld();
+    await world.produce(world.topics.source, 0, numbered(0, 3));
+    const lossesMs: number[] = [];
+    const { listener } = await joined(world, (one) => {
+      one.onFetched = () => {
+        lossesMs.push(performance.now());
+        throw new Error('the engine has a bug');
+      };
+    });
+    await world.until('seven sessions have ended', () => listener.losses.length >= 7);
+    const [sixth = 0, seventh = 0] = lossesMs.slice(5);
+    assert.ok(seventh - sixth >= 50 * 2 ** 5 * 0.5, `${seventh - sixth} ms after five failures`);
+    const { source } = world.topics;
+    const place = (message: string) => world.logger.lines.find((line) => line.message === message)?.fields;
+    for (const message of ['a Kafka callback threw', 'lost the group: joining again']) {
+      const { topic, partition, offset } = place(message) ?? {};
+      assert.deepEqual([topic, partition, Number(offset)], [source, 0, 0], message);
+    }
+  });
+
   it('survives a listener that throws when it is told of a join', async () => {
     const world = await newWorld();
     let first = true;
