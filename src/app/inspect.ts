@@ -60,7 +60,8 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
     const view = pipelineView(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
       if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-      const why = role === 'journal' ? 'this pipeline has never run, or under another name' : 'is its name right?';
+      const why =
+        role === 'journal' ? 'this pipeline has never run, or under another name, or its journal is lost' : 'is its name right?';
       throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
     }
     const tools: Tools = {

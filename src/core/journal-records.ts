@@ -47,6 +47,8 @@ export interface PartitionProgress {
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
   /** The first offset that the pipeline answers for. Absent in records of versions that did not write it. */
   readonly start?: number;
+  /** `start` is an offset that the group had before this journal: who answered for the records below it is not known here. */
+  readonly inherited?: true;
 }
 
 export type JournalEntry =
@@ -128,6 +130,7 @@ export function readJournalRecord(key: string, value: string | null): JournalEnt
 function readProgress(fields: Fields): PartitionProgress {
   const last = fields.raw('last');
   const start = fields.raw('start') === undefined ? {} : { start: fields.count('start') };
+  const inherited = fields.raw('inherited') === true ? ({ inherited: true } as const) : {};
   return {
     seq: fields.count('seq'),
     watermark: fields.count('watermark'),
@@ -136,6 +139,7 @@ function readProgress(fields: Fields): PartitionProgress {
     read: fields.count('read'),
     last: last === null ? null : new Fields(`${fields.key}.last`, last).lastSeen(),
     ...start,
+    ...inherited,
   };
 }
 

@@ -23,7 +23,7 @@ export class PartitionState {
   /** The newest record that intake has looked at: offset -1 before the first. */
   #seenOffset = -1;
   #seenTimestampMs = 0;
-  readonly #start: number | undefined;
+  readonly #start: Pick<PartitionProgress, 'start' | 'inherited'>;
   #dirty = false;
   /** `read` as the journal has it. */
   #writtenRead: number;
@@ -37,7 +37,7 @@ export class PartitionState {
     this.#expected = progress.last;
     this.seenBefore = progress.read;
     this.#writtenRead = progress.read;
-    this.#start = progress.start;
+    this.#start = startOf(progress);
     this.position = progress.watermark;
   }
 
@@ -53,10 +53,11 @@ export class PartitionState {
     return state;
   }
 
-  /** A partition that nobody has read yet. */
-  static startAt(partition: number, offset: number): PartitionState {
+  /** A partition that the journal does not know yet. @param inherited the offset is one that the group had before */
+  static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
     const nothing = { claimed: new OffsetSet(), replay: 0, last: null };
-    return PartitionState.begin(partition, { watermark: offset, read: offset, start: offset, ...nothing });
+    const start = inherited ? ({ start: offset, inherited } as const) : { start: offset };
+    return PartitionState.begin(partition, { watermark: offset, read: offset, ...start, ...nothing });
   }
 
   get watermark(): number {
@@ -162,7 +163,7 @@ export class PartitionState {
       replay: this.replay,
       read: this.#writtenRead,
       last: this.#last,
-      ...(this.#start === undefined ? {} : { start: this.#start }),
+      ...this.#start,
     };
   }
 
@@ -190,7 +191,8 @@ export function resetProgress(
   for (const one of live) if (one >= offset) claimed.add(one);
   let skipped = 0;
   for (const [from, to] of previous.claimed.gaps(previous.watermark, offset)) skipped += to - from;
-  const start = previous.start === undefined ? {} : { start: Math.min(previous.start, offset) };
+  const start = startOf(previous);
+  if (start.start !== undefined) start.start = Math.min(start.start, offset);
   return {
     progress: {
       watermark: claimed.firstMissing(offset),
@@ -202,4 +204,9 @@ export function resetProgress(
     },
     skipped,
   };
+}
+
+/** Where the pipeline's answer for the partition begins, as far as the journal says. */
+function startOf({ start, inherited }: Omit<PartitionProgress, 'seq'>): { start?: number; inherited?: true } {
+  return { ...(start === undefined ? {} : { start }), ...(inherited === undefined ? {} : { inherited }) };
 }

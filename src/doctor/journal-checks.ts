@@ -3,6 +3,7 @@ import { isOwnCommit } from '../core/shard-state.ts';
 import { eachAtATime, InspectError, PARTITIONS_AT_A_TIME } from '../inspect/context.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
 import { RefusedError } from '../pipeline/errors.ts';
+import { forgottenJournal } from '../pipeline/forgotten-journal.ts';
 import { journalProblem, journalSpec } from '../pipeline/topics.ts';
 import { type Check, counted, type Finding, failed, ok, skipped, together, warning } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
@@ -62,7 +63,7 @@ export function journalChecks(
         });
       } catch (error) {
         if (!(error instanceof InspectError)) throw error;
-        return failed(error.message, 'give this pipeline a journal topic of its own, or put the old setting back');
+        return failed(error.message, 'put the old setting back, or give this pipeline a journal topic and a group of its own');
       }
       if (shards.every(({ state }) => state.meta === undefined)) return ok('empty: this pipeline has not run with it yet');
       const jobs = shards.reduce((sum, { state }) => sum + state.jobs.size, 0);
@@ -105,6 +106,10 @@ async function positions(
   const ranges = await inspection.admin.ranges(topic, partitions);
   const committed = await inspection.admin.committed(group, topic, partitions);
   const findings: Finding[] = [];
+  const known = (partition: number) => shards.some(({ state }) => state.progress.has(partition));
+  const forgotten = partitions.filter((partition) => !known(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''));
+  if (forgotten.length > 0)
+    findings.push(failed(forgottenJournal(engine, forgotten, shards.length === 0 ? 'does not exist' : 'holds nothing of them')));
   let waiting = 0;
   for (const partition of partitions) {
     const range = ranges.get(partition);

@@ -22,6 +22,8 @@ export interface JournalWord {
   readonly isLive: (offset: number) => boolean;
   /** The first offset that the pipeline answers for; undefined when the journal no longer tells. */
   readonly start: number | undefined;
+  /** That offset was the group's before this journal was made. */
+  readonly isStartInherited: boolean;
   readonly isPassedOver: (offset: number) => boolean;
   readonly hasForgottenResets: boolean;
 }
@@ -50,13 +52,15 @@ export interface TakenRecord {
 }
 
 /** Why a record without a terminal record is not called missing. */
-export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start' | 'moving' | 'filter';
+export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start' | 'journal' | 'moving' | 'filter';
 
 export const REASONS: Readonly<Record<UnknownReason, string>> = {
   retention: 'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction: 'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
   reset: 'the group was reset, and the journal no longer tells which records that passed over',
   start: 'the journal does not tell where the pipeline began: it was written by an older version',
+  journal:
+    'the group had offsets when this journal was made: whether an earlier journal had the records before them under review cannot be told',
   moving: 'the journal was rewritten while it was read: ask again',
   filter: 'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
 };
@@ -75,7 +79,8 @@ export function accountOf(
   if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
   if (journal.isLive(offset)) return { account: 'live' };
   if (offset >= journal.watermark && !journal.isClaimed(offset)) return { account: 'waiting' };
-  if (journal.start !== undefined && offset < journal.start) return { account: 'beforeStart' };
+  const beforeStart = journal.start !== undefined && offset < journal.start;
+  if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
   if (journal.isPassedOver(offset)) return { account: 'passedOver' };
   if (!hasValue && limits.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
@@ -84,6 +89,7 @@ export function accountOf(
   if (journal.hasForgottenResets) return { account: 'unknown', reason: 'reset' };
   if (limits.compacted) return { account: 'unknown', reason: 'compaction' };
   if (timestampMs < limits.completeSinceMs) return { account: 'unknown', reason: 'retention' };
+  if (beforeStart) return { account: 'unknown', reason: 'journal' };
   if (journal.start === undefined && beforeAll) return { account: 'unknown', reason: 'start' };
   return limits.isSuspect(offset) ? { account: 'missing' } : { account: 'unknown', reason: 'moving' };
 }

@@ -16,11 +16,11 @@
  */
 
 import type { OffsetSet } from '../core/offset-set.ts';
-import { type Limits, REASONS, type UnknownReason } from './account.ts';
+import { type JournalWord, type Limits, REASONS, type UnknownReason } from './account.ts';
 import { BalanceBuilder, emptyCounts, type PartitionBalance, TerminalTally } from './balance.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { NO_GAPS, outputGaps } from './output-gaps.ts';
-import { journalWord, readShardJournal, type ShardJournal } from './shard-journal.ts';
+import { forgottenOffsets, journalWord, readShardJournal } from './shard-journal.ts';
 import { firstTimestamp, type OutputRange, outputBounds, rangesBefore, rangesSince, scanTerminals } from './terminal-scan.ts';
 
 export interface AuditRequest {
@@ -153,14 +153,16 @@ async function rangesOf(
 async function journalsOf(
   inspection: Inspection,
   tallies: ReadonlyMap<number, TerminalTally>,
-): Promise<ReadonlyMap<number, ShardJournal>> {
+): Promise<ReadonlyMap<number, JournalWord>> {
   const shards = (await inspection.scan.bounds(inspection.pipeline.topics.journal)).size;
-  const journals = new Map<number, ShardJournal>();
+  const words = new Map<number, JournalWord>();
   for (const shard of new Set([...tallies.keys()].map((partition) => partition % shards))) {
     const journal = await readShardJournal(inspection, shard);
-    for (const partition of tallies.keys()) if (partition % shards === shard) journals.set(partition, journal);
+    const partitions = [...tallies.keys()].filter((partition) => partition % shards === shard);
+    const forgotten = await forgottenOffsets(inspection, journal, partitions);
+    for (const partition of partitions) words.set(partition, journalWord(journal, partition, forgotten.get(partition)));
   }
-  return journals;
+  return words;
 }
 
 /** Where the outputs have to be read from; undefined when the range holds no record. */
@@ -177,7 +179,7 @@ async function oldestTimestamp(inspection: Inspection, ranges: readonly Range[])
 async function judge(
   inspection: Inspection,
   tallies: ReadonlyMap<number, TerminalTally>,
-  journals: ReadonlyMap<number, ShardJournal>,
+  journals: ReadonlyMap<number, JournalWord>,
   limitsOf: (partition: number) => Limits,
 ): Promise<Pick<Look, 'balances' | 'reasons' | 'missing'>> {
   const { scan, pipeline, signal } = inspection;
@@ -187,7 +189,7 @@ async function judge(
   for (const tally of tallies.values()) {
     const { partition, from, to } = tally;
     const { isFiltered } = pipeline;
-    const builder = new BalanceBuilder(tally, journalWord(journals.get(partition), partition), limitsOf(partition));
+    const builder = new BalanceBuilder(tally, journals.get(partition) ?? journalWord(undefined, partition), limitsOf(partition));
     await scan.read(
       pipeline.topics.source,
       { partition, from, until: to },

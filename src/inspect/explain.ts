@@ -9,7 +9,7 @@ import { type Explanation, type NamingJob, type RecordState, summarise } from '.
 import { findTerminals, nothingFound } from './find-terminals.ts';
 import { batchBefore } from './journal-report.ts';
 import { NO_GAPS, outputGaps } from './output-gaps.ts';
-import { type JournalObserver, journalWord, readShardJournal } from './shard-journal.ts';
+import { forgottenOffsets, type JournalObserver, journalWord, readShardJournal } from './shard-journal.ts';
 import { outputBounds } from './terminal-scan.ts';
 
 export interface ExplainOptions {
@@ -43,7 +43,9 @@ async function lookAt(
   const journal = await readShardJournal(inspection, at.partition % shards, trace.observe);
   const progress = journal.state.progress.get(at.partition);
   const live = trace.jobs.find(({ record }) => journal.state.jobs.get(record.id)?.left.has(at.partition, at.offset));
-  const settled = progress !== undefined && live === undefined && isClaimed(progress, at.offset);
+  const forgotten = (await forgottenOffsets(inspection, journal, [at.partition])).get(at.partition);
+  const claimed = progress === undefined ? at.offset < (forgotten ?? 0) : isClaimed(progress, at.offset);
+  const settled = claimed && live === undefined;
   const compacted = source.record === 'none' && (await isCompacted(inspection));
   const wasReset = (progress?.replay ?? 0) > 0;
   const worthAScan = thorough || wasReset || (settled && (source.record !== 'none' || compacted));
@@ -64,7 +66,7 @@ async function lookAt(
       isFiltered: source.isFiltered,
     },
     tally,
-    journalWord(journal, at.partition),
+    journalWord(journal, at.partition, forgotten),
     {
       ...(whole ? await outputGaps(inspection, await outputBounds(inspection)) : NO_GAPS),
       skipsNullValues: pipeline.skipsNullValues,

@@ -122,6 +122,6 @@ export function summarise({ kind, state, jobs, terminals, position }: Omit<Expla
     case 'missing':
       return 'MISSING: the journal calls it settled, yet neither output has a terminal record for it.';
     case 'unknown':
-      return 'Settled by the word of the journal, without a terminal record: it can no longer be told why.';
+      return 'It has no terminal record, and it can no longer be told why: the notes say what is not known any more.';
   }
 }

@@ -2,6 +2,7 @@
 import { type JournalEntry, JournalFormatError, type PartitionProgress, readJournalRecord } from '../core/journal-records.ts';
 import { type JournalState, JournalView } from '../core/journal-view.ts';
 import { OffsetSet } from '../core/offset-set.ts';
+import { isOwnCommit } from '../core/shard-state.ts';
 import type { JournalWord } from './account.ts';
 import { InspectError, type Inspection } from './context.ts';
 
@@ -86,16 +87,38 @@ function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: num
   }
 }
 
-/** What the journal says about one partition. */
-export function journalWord(journal: ShardJournal | undefined, partition: number): JournalWord {
+/**
+ * Offsets that this connector committed for the group, of partitions that the journal knows nothing of: an earlier journal did.
+ * Those of the first claim are in the journal as soon as they are committed, so the journal is read once more.
+ */
+export async function forgottenOffsets(
+  inspection: Inspection,
+  journal: ShardJournal,
+  partitions: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const { admin, pipeline } = inspection;
+  const unknown = partitions.filter((partition) => !journal.state.progress.has(partition));
+  if (unknown.length === 0) return new Map();
+  const committed = await admin.committed(pipeline.group, pipeline.topics.source, unknown);
+  const own = new Map<number, number>();
+  for (const [partition, { offset, metadata }] of committed)
+    if (offset !== null && isOwnCommit(metadata)) own.set(partition, offset);
+  if (own.size > 0)
+    for (const partition of (await readShardJournal(inspection, journal.shard)).state.progress.keys()) own.delete(partition);
+  return own;
+}
+
+/** What the journal says about one partition. @param forgotten of `forgottenOffsets` */
+export function journalWord(journal: ShardJournal | undefined, partition: number, forgotten?: number): JournalWord {
   const progress = journal?.state.progress.get(partition);
   const live = journal?.live.get(partition);
   const passedOver = journal?.history.passedOver(partition);
   return {
-    watermark: progress?.watermark ?? 0,
+    watermark: progress?.watermark ?? forgotten ?? 0,
     isClaimed: (offset) => progress?.claimed.has(offset) ?? false,
     isLive: (offset) => live?.has(offset) ?? false,
-    start: journal?.history.startOf(partition),
+    start: journal?.history.startOf(partition) ?? forgotten,
+    isStartInherited: progress?.inherited === true || forgotten !== undefined,
     isPassedOver: (offset) => passedOver?.has(offset) ?? false,
     hasForgottenResets: journal?.history.hasForgottenResets(partition) ?? false,
   };

@@ -11,6 +11,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { isOwnCommit, ShardState } from '../core/shard-state.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError } from './errors.ts';
+import { forgottenJournal } from './forgotten-journal.ts';
 import type { JournalReplay } from './journal-replay.ts';
 import { rangesBehind } from './source-log.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
@@ -75,7 +76,7 @@ function checkMeta(context: PipelineContext, found: JournalMeta | undefined): vo
   for (const field of ['group', 'source', 'shards', 'kind'] as const) {
     if (found[field] !== expected[field]) {
       throw new RefusedError(
-        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(found[field])}, but this pipeline has ${JSON.stringify(expected[field])}. Give this pipeline a journal topic of its own, or put the old setting back.`,
+        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(found[field])}, but this pipeline has ${JSON.stringify(expected[field])}. Put the old setting back, or give this pipeline a journal topic and a group of its own (docs/faq.md, "Changing things").`,
       );
     }
   }
@@ -89,6 +90,12 @@ async function startPositions(
 ): Promise<Map<number, PartitionState>> {
   const { partitions } = request;
   const committed = await confirmedOffsets(context, partitions, signal);
+  // The journal's record and the commit of a partition are written together, from the first claim on.
+  const forgotten = partitions.filter(
+    (partition) => !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
+  );
+  if (forgotten.length > 0)
+    throw new RefusedError(forgottenJournal(context.options, forgotten, `has lost their records in partition ${request.shard}`));
   const read = partitions.map((partition) => {
     const { watermark = 0 } = state.progress.get(partition) ?? {};
     return [partition, Math.max(watermark, committed.get(partition)?.offset ?? 0)] as const;
@@ -148,16 +155,11 @@ function startPosition(
 
   if (progress === undefined) {
     const first = state.meta === undefined;
-    // On a new journal the group's own offset counts, whoever wrote it; a partition added later starts at its beginning.
-    const at =
-      committed.offset !== null && (first || reset)
-        ? committed.offset
-        : first && options.source.startFrom === 'latest'
-          ? range.end
-          : range.start;
+    // An offset that was set by hand counts; a partition added later starts at its beginning.
+    const at = reset ? (committed.offset as number) : first && options.source.startFrom === 'latest' ? range.end : range.start;
     const offset = Math.min(Math.max(at, range.start), range.end);
     logger.info({ partition, offset, end: range.end }, 'starts reading this source partition');
-    return PartitionState.startAt(partition, offset);
+    return PartitionState.startAt(partition, offset, { inherited: reset });
   }
 
   if (!reset && progress.watermark > range.end) {

@@ -4,6 +4,7 @@ import type { ClusterAdmin, TopicDescription, TopicSpec } from '../core/ports/ka
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicFacts } from './context.ts';
 import { RefusedError } from './errors.ts';
+import { ownCommits, refuseForgotten } from './forgotten-journal.ts';
 import type { PipelineOptions } from './options.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
@@ -40,9 +41,11 @@ export async function prepareTopics(
   checkOutput(await mustExist(admin, options.output.topic, 'output'), options.output.topic);
   const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
   checkOutput(deadLetters, options.deadLetters.topic);
-  const journal =
-    (await admin.describeTopic(options.journal.topic)) ?? (await createJournal(admin, options, source, logger, clock));
-  await checkJournal(admin, options, journal);
+  const owned = await ownCommits(admin, options, source.partitions);
+  const found = await admin.describeTopic(options.journal.topic);
+  if (found !== undefined) await checkJournal(admin, options, found);
+  await refuseForgotten(admin, options, owned, found?.partitions);
+  const journal = found ?? (await createJournal(admin, options, source, logger, clock));
   const maxMessage = Number(deadLetters.settings.get('max.message.bytes') ?? 1_048_588);
   return {
     shards: journal.partitions,
@@ -86,6 +89,8 @@ async function createJournal(
     { topic: options.journal.topic, shards: made.partitions, replicationFactor: made.replicationFactor },
     'created the journal topic',
   );
+  // Another replica may have made it first, with other settings.
+  await checkJournal(admin, options, made);
   return made;
 }
 
@@ -150,11 +155,16 @@ export function journalProblem(
   if (!(Number(setting('delete.retention.ms')) >= MIN_DELETE_RETENTION_MS)) {
     problems.push(`delete.retention.ms is ${setting('delete.retention.ms')}, must be at least ${MIN_DELETE_RETENTION_MS} (1 h)`);
   }
-  if (options.journal.partitions !== undefined && options.journal.partitions !== journal.partitions) {
+  const remedies = problems.length === 0 ? [] : ['Alter the topic with kafka-configs.'];
+  const { partitions } = options.journal;
+  if (partitions !== undefined && partitions !== journal.partitions) {
     problems.push(
-      `it has ${journal.partitions} partitions, but the configuration says ${options.journal.partitions}; the number of shards is fixed when the journal is made`,
+      `it has ${journal.partitions} partitions, but the configuration says ${partitions}; the number of shards is fixed when the journal is made`,
+    );
+    remedies.push(
+      `Set journal.partitions to ${journal.partitions} or auto; another number of shards needs a new journal and a new group, as docs/faq.md, "Can I change the number of shards?", shows.`,
     );
   }
   if (problems.length === 0) return undefined;
-  return `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. Alter the topic with kafka-configs, or give the pipeline another journal topic.`;
+  return `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }

@@ -22,7 +22,7 @@ const scene = fc.record({
   passedOver: offsets,
   start: fc.option(fc.integer({ min: 0, max: SPAN }), { nil: undefined }),
   completeSince: fc.integer({ min: -1, max: SPAN }),
-  flags: fc.record({ resets: fc.boolean(), compacted: fc.boolean(), skipsNull: fc.boolean() }),
+  flags: fc.record({ resets: fc.boolean(), compacted: fc.boolean(), skipsNull: fc.boolean(), inherited: fc.boolean() }),
   suspects: offsets,
 });
 type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
@@ -34,10 +34,11 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
   const rules: [string, boolean][] = [
     ['live', given.live.has(at)],
     ['waiting', at >= given.watermark && !given.claimed.has(at)],
-    ['beforeStart', given.start !== undefined && at < given.start],
+    ['beforeStart', given.start !== undefined && at < given.start && !given.flags.inherited],
     ['passedOver', given.passedOver.has(at)],
     ['skipped', given.nulls.has(at) && given.flags.skipsNull],
     ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
+    ['unknown', given.start !== undefined && at < given.start],
     ['unknown', given.start === undefined && at < first],
     ['unknown', !given.suspects.has(at)],
     ['missing', true],
@@ -61,6 +62,7 @@ test('every record is in exactly one account, and the lists name exactly what th
           isClaimed: (at) => given.claimed.has(at),
           isLive: (at) => given.live.has(at),
           start: given.start,
+          isStartInherited: flags.inherited,
           isPassedOver: (at) => given.passedOver.has(at),
           hasForgottenResets: flags.resets,
         },

@@ -63,6 +63,11 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
     '{"v":1,"seq":1,"watermark":5,"claimed":"AACAEw==","replay":1,"read":13,"last":{"offset":12,"timestampMs":8},"start":3}',
   ],
   [
+    writeProgress(3, { ...PROGRESS, inherited: true }),
+    'progress/3',
+    '{"v":1,"seq":1,"watermark":5,"claimed":"AACAEw==","replay":1,"read":13,"last":{"offset":12,"timestampMs":8},"start":3,"inherited":true}',
+  ],
+  [
     writeJob(JOB),
     'job/a',
     '{"v":1,"id":"a","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}]}',

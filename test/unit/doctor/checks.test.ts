@@ -132,9 +132,18 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^group\.members failed: .* -> grant READ on group reviewers to User:me/],
   ],
   [
+    'the group has offsets of this connector, and its journal is not there',
+    (world) => world.committed.set(0, { offset: 3, metadata: 'v1:7' }),
+    [
+      /^group\.offsets failed: group .* committed offsets of partition 0 of source topic content .* "journal" does not exist\. .*docs\/faq\.md/,
+    ],
+  ],
+  [
     'the journal is another pipeline’s',
     (world) => withJournal(world, 1, 'others'),
-    [/^journal\.content failed: the journal journal belongs to group others .* -> give this pipeline a journal topic of its own/],
+    [
+      /^journal\.content failed: the journal journal belongs to group others .* -> put the old setting back, or give this pipeline a journal topic and a group of its own/,
+    ],
   ],
   [
     'the journal is written by somebody else',

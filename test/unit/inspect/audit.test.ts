@@ -115,6 +115,35 @@ test('records older than the start of the pipeline are told apart', async () => 
   assert.equal(await stateOf(world, 2), 'before_start');
 });
 
+test('records that a lost journal had under review are no part of a balance, before and after the pipeline goes on without it', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { afterMs: 'never' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.untilSettled(60_000);
+  world.event(0);
+  await world.clock.advance(20_000);
+  assert.equal(await stateOf(world, 2), 'in_review');
+  await world.through(instance.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  world.kafka.cluster.createTopic(TOPICS.journal, 1);
+  const lost = ['unknown', { records: 3, decided: 2, unknown: 1 }];
+  const before = await auditOf(world);
+  assert.deepEqual([before.verdict, columns(before)], lost);
+  assert.equal(await stateOf(world, 2), 'unknown');
+  assert.equal(await stateOf(world, 1), 'decided');
+
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  await resetGroup(world, 3);
+  await world.clock.advance(10_000);
+  const after = await auditOf(world);
+  assert.deepEqual([after.verdict, columns(after)], lost);
+  assert.match(after.notes.join(), /whether an earlier journal had/);
+  assert.equal(await stateOf(world, 2), 'unknown');
+});
+
 test('a timestamp ahead of the time does not hide the terminal record: all of the outputs is read before one is called missing', async () => {
   const world = new World({ partitions: 1 });
   world.start();

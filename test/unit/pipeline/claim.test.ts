@@ -48,14 +48,12 @@ test('the first claim writes owner, then meta and the start position in one tran
   ]);
 });
 
-test('a new pipeline starts at the earliest record, or at the latest when configured, or where the group stands', async () => {
+test('a new pipeline starts at the earliest record, or at the latest when configured, or at an offset that was set by hand', async () => {
   const starts: (number | null)[] = [];
   for (const [startFrom, committed, metadata] of [
     ['earliest', undefined, ''],
     ['latest', undefined, ''],
     ['latest', 4, ''],
-    // Of an earlier pipeline in the same group, whose journal is gone.
-    ['latest', 6, 'v1:9'],
     ['earliest', 99, ''],
   ] as const) {
     const world = new World({ partitions: 1, options: { source: { startFrom } } });
@@ -65,7 +63,7 @@ test('a new pipeline starts at the earliest record, or at the latest when config
     await world.clock.runUntil(() => world.committed(0).metadata === 'v1:1', 10_000);
     starts.push(world.committed(0).offset);
   }
-  assert.deepEqual(starts, [0, 10, 4, 6, 10]);
+  assert.deepEqual(starts, [0, 10, 4, 10]);
 });
 
 test('source partitions added while running start at their beginning, also where a new pipeline would start at the latest', async () => {
@@ -90,9 +88,98 @@ test('a journal of another pipeline is refused before anything of its owner is f
     await world.clock.advance(10_000);
     const [field] = Object.keys(wrong);
     assert.ok(instance.refused instanceof RefusedError);
-    assert.match(instance.refused.message, new RegExp(`belongs to ${field} .*Give this pipeline a journal topic of its own`));
+    assert.match(
+      instance.refused.message,
+      new RegExp(`belongs to ${field} .*give this pipeline a journal topic and a group of its own`),
+    );
     assert.deepEqual(journalKeys(world), ['meta']);
   }
+});
+
+/** A pipeline that has decided its records, and stopped; then its journal is changed. */
+async function stoppedPipeline(): Promise<World> {
+  const world = new World({ partitions: 2 });
+  const instance = world.start();
+  for (const partition of [0, 0, 1, 1]) world.event(partition);
+  await world.untilSettled(MINUTE);
+  await world.through(instance.stop());
+  return world;
+}
+
+async function refusalOf(world: World): Promise<string> {
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  const refusal = instance.refused ?? instance.startFailure;
+  assert.ok(refusal instanceof RefusedError, 'it is refused');
+  return refusal.message;
+}
+
+test('a journal that is gone under a group that has committed offsets is refused, and none is made', async () => {
+  const world = await stoppedPipeline();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  const message = await refusalOf(world);
+  assert.match(
+    message,
+    /committed offsets of partition 0, 1 of source topic .* does not exist\. .*docs\/faq\.md, "Can I change the number/,
+  );
+  assert.equal(world.kafka.cluster.describe(TOPICS.journal), undefined);
+});
+
+for (const shards of [1, 2, 3]) {
+  test(`an empty journal of ${shards} partitions under a group that has committed offsets is refused, and nothing is written to it`, async () => {
+    const world = await stoppedPipeline();
+    world.kafka.cluster.deleteTopic(TOPICS.journal);
+    world.kafka.cluster.createTopic(TOPICS.journal, shards, {
+      settings: [
+        ['cleanup.policy', 'compact'],
+        ['delete.retention.ms', '86400000'],
+      ],
+    });
+    assert.match(await refusalOf(world), /but the journal topic .* is empty/);
+    for (let shard = 0; shard < shards; shard++) assert.deepEqual(journalKeys(world, shard), []);
+  });
+}
+
+test('a journal that lost one of its partitions is refused, and names it with the source partitions that it answered for', async () => {
+  const world = await stoppedPipeline();
+  const kept = world.kafka.cluster.log(TOPICS.journal, 0).committed();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  world.kafka.cluster.createTopic(TOPICS.journal, 2, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', '86400000'],
+    ],
+  });
+  world.kafka.cluster.produce(
+    TOPICS.journal,
+    0,
+    kept.map(({ key, value }) => ({ key, value })),
+  );
+  assert.match(await refusalOf(world), /offsets of partition 1 of source topic .* is empty in partition 1\./);
+});
+
+test('a journal whose beginning was removed is refused by the claim of its shard', async () => {
+  const world = await stoppedPipeline();
+  const log = world.kafka.cluster.log(TOPICS.journal, 1);
+  log.deleteBefore(log.end);
+  assert.match(
+    await refusalOf(world),
+    /shard 1: .*offsets of partition 1 of source topic .* has lost their records in partition 1\./,
+  );
+});
+
+test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
+  const world = await stoppedPipeline();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  for (const partition of [0, 1]) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 2);
+  const instance = world.start();
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  assert.equal(instance.refused, undefined);
+  world.assertExactlyOnce();
+  await world.through(instance.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  assert.match(await refusalOf(world), /does not exist/);
 });
 
 test('a journal that a newer version wrote is refused before anything of its owner is fenced', async () => {
