@@ -1,3 +1,5 @@
+import { classOf, crashOf } from '../core/internal-error.ts';
+
 /** Another instance owns the shard, or may: give it up, hear from the group, claim again. */
 export class ShardLostError extends Error {
   override readonly name = 'ShardLostError';
@@ -17,4 +19,29 @@ export class Unprepared extends Error {
     super('what the records need to be decoded is not at hand');
     this.ready = ready;
   }
+}
+
+/** Exceptions of the language: their messages may quote content (I6). */
+const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'ReferenceError',
+  'URIError',
+  'EvalError',
+]);
+
+/** An error in a log line: with its message, or with the place in the code where the message may hold content. */
+export function describe(error: unknown): string {
+  if (!(error instanceof Error) || OF_THE_LANGUAGE.has(classOf(error))) return crashOf(error);
+  return `${classOf(error)}: ${error.message}`;
+}
+
+/** The same in one line. */
+export function shortly(error: unknown): string {
+  return describe(error)
+    .split('\n')
+    .slice(0, 2)
+    .map((line) => line.trim())
+    .join(' ');
 }

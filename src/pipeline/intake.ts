@@ -4,6 +4,7 @@
  */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import type { FetchedBatch, RecordPiece } from '../core/ports/kafka.ts';
+import type { SourceCoordinate } from '../core/record.ts';
 import { RefusedError } from './errors.ts';
 import type { Held } from './in-hand.ts';
 import { type EndsWanted, LogEnds } from './log-ends.ts';
@@ -32,6 +33,8 @@ export class Intake implements EndsWanted {
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
   #draining = false;
+  /** The partition whose records are being taken. */
+  #taking: number | undefined;
   #waitingForTurn = false;
   /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
   readonly #expected = new Map<number, number>();
@@ -125,6 +128,12 @@ export class Intake implements EndsWanted {
     return lag;
   }
 
+  /** Where the records begin that are being taken. */
+  get taking(): SourceCoordinate | undefined {
+    if (this.#taking === undefined) return undefined;
+    return { partition: this.#taking, offset: this.#shard.state.partition(this.#taking).position };
+  }
+
   /** End of the log, as far as it is known. */
   endOf(partition: number): number | undefined {
     return this.#ends.of(partition);
@@ -193,7 +202,9 @@ export class Intake implements EndsWanted {
     this.#draining = true;
     try {
       for (let batch = this.#inbox[0]; batch !== undefined; batch = this.#inbox[0]) {
+        this.#taking = batch.partition;
         await this.#takeAll(batch);
+        this.#taking = undefined;
         this.#inbox.shift();
         this.#inboxBytes -= batch.bytes;
         if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);

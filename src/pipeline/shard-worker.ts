@@ -6,10 +6,13 @@
  *                     └──────────────────► over   (lost, released, refused)
  */
 
+import { crashOf } from '../core/internal-error.ts';
 import { writeOwner } from '../core/journal-records.ts';
+import type { PartitionState } from '../core/partition-state.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../core/ports/kafka.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
+import type { SourceCoordinate } from '../core/record.ts';
 import type { ChunkMemory } from './chunk-memory.ts';
 import { claimShard } from './claim.ts';
 import type { PipelineContext } from './context.ts';
@@ -51,7 +54,7 @@ export class ShardWorker {
   readonly #shard: number;
   readonly #partitions: readonly number[];
   readonly #chunk: ChunkMemory;
-  readonly #onOver: (error: unknown) => void;
+  readonly #onOver: (error: unknown, places: readonly SourceCoordinate[]) => void;
   readonly #logger: Logger;
   readonly #abort = new AbortController();
   readonly #uploadAbort = new AbortController();
@@ -71,14 +74,14 @@ export class ShardWorker {
 
   /**
    * @param onOver is called once, when the worker ended by itself: with a RefusedError or JournalFormatError when nobody
-   * must go on, with anything else when the shard may be claimed again.
+   * must go on, with anything else when the shard may be claimed again. `places`: where intake failed, or else the watermarks.
    */
   constructor(
     context: PipelineContext,
     shard: number,
     partitions: readonly number[],
     chunk: ChunkMemory,
-    onOver: (error: unknown) => void,
+    onOver: (error: unknown, places: readonly SourceCoordinate[]) => void,
   ) {
     this.#context = context;
     this.#shard = shard;
@@ -260,7 +263,8 @@ export class ShardWorker {
     if (this.#over) return;
     const task = run().catch((error: unknown) => {
       if (this.#over || error instanceof QueueClosedError) return;
-      this.#end(error instanceof Error ? error : new Error(`${what}: ${String(error)}`));
+      const taking = what === 'intake' ? this.#owned?.intake.taking : undefined;
+      this.#end(error instanceof Error ? error : new Error(`${what}: ${crashOf(error)}`), taking);
     });
     this.#running.add(task);
     void task.finally(() => this.#running.delete(task));
@@ -276,7 +280,7 @@ export class ShardWorker {
     void closed.then(() => health.ended(loop));
   }
 
-  #end(error: unknown): void {
+  #end(error: unknown, taking?: SourceCoordinate): void {
     if (this.#over) return;
     this.#over = true;
     const { clock, metrics, options, health } = this.#context;
@@ -288,7 +292,10 @@ export class ShardWorker {
         ? new RefusedError(`Kafka refuses to let this connector write: ${error.message}`, { cause: error })
         : undefined;
     if (this.#owned === undefined) metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
-    else {
+    let places: readonly SourceCoordinate[] = [];
+    if (this.#owned !== undefined) {
+      const { partitions } = this.#owned.runtime.state;
+      places = taking === undefined ? [...partitions.values()].map(watermarkOf) : [taking];
       // What is in a transaction right now is booked when that ends, one way or the other.
       const { inFlight, inHand } = this.#owned.runtime;
       this.#context.ledger.released(inFlight - inHand.committing.records);
@@ -303,6 +310,8 @@ export class ShardWorker {
     const closed = this.#queue.close();
     this.#watchEnding(closed);
     this.#drained = Promise.all([closed.then(() => this.#producer.close()), ...this.#running]).then(cancel);
-    this.#onOver(refused ?? error);
+    this.#onOver(refused ?? error, places);
   }
 }
+
+const watermarkOf = ({ partition, watermark }: PartitionState): SourceCoordinate => ({ partition, offset: watermark });

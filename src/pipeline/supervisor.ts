@@ -5,17 +5,18 @@
 import pLimit from 'p-limit';
 import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
-import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
+import { type Assignment, type FetchedBatch, TransactionError } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
 import type { Labels, Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
-import { RefusedError } from './errors.ts';
+import { describe, RefusedError } from './errors.ts';
 import { guardedKind } from './guarded-kind.ts';
 import { InternalErrors } from './internal-errors.ts';
 import { Ledger } from './ledger.ts';
 import { EndsInquiry, type EndsWanted } from './log-ends.ts';
+import { Losses } from './losses.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
 import { ShardWorker, type WorkerReport } from './shard-worker.ts';
@@ -25,6 +26,8 @@ import { viewPipeline } from './view.ts';
 import { WaitReasons } from './wait-reasons.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 15_000 };
+/** Of a shard that is lost again and again at the same position, and not because of Kafka. */
+const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
 const REPORT_MS = 1000;
 /** A shard owned for this long is well. */
 const FORGIVE_AFTER_MS = 30_000;
@@ -37,6 +40,7 @@ interface Slot {
   /** Claims that failed in a row. */
   failures: number;
   readonly chunk: ChunkMemory;
+  readonly losses: Losses;
   /** Wall clock, ms: since when its worker owns the shard. */
   ownedSinceMs: number | undefined;
 }
@@ -209,7 +213,13 @@ export class Supervisor {
   #slot(shard: number): Slot {
     let slot = this.#slots.get(shard);
     if (slot === undefined) {
-      slot = { worker: undefined, failures: 0, chunk: new ChunkMemory(this.#options.chunk), ownedSinceMs: undefined };
+      slot = {
+        worker: undefined,
+        failures: 0,
+        chunk: new ChunkMemory(this.#options.chunk),
+        losses: new Losses(),
+        ownedSinceMs: undefined,
+      };
       this.#slots.set(shard, slot);
     }
     return slot;
@@ -219,17 +229,19 @@ export class Supervisor {
     const { worker } = slot;
     slot.worker = undefined;
     slot.failures = 0;
+    slot.losses.forget();
     if (worker === undefined) return;
     void worker.release(reason);
   }
 
   #claim(shard: number, slot: Slot, partitions: readonly number[]): void {
-    const worker = new ShardWorker(this.#context as PipelineContext, shard, partitions, slot.chunk, (error) => {
+    const worker = new ShardWorker(this.#context as PipelineContext, shard, partitions, slot.chunk, (error, places) => {
       this.#retired.add(worker);
       void worker.drained.then(() => this.#retired.delete(worker));
       if (slot.worker !== worker) return;
       slot.worker = undefined;
       if (this.#stopping.signal.aborted) return;
+      slot.losses.lost(places, error);
       void this.#reclaim(shard, slot, error);
     });
     slot.worker = worker;
@@ -247,12 +259,14 @@ export class Supervisor {
       return;
     }
     const { clock, random, group } = this.#ports;
-    this.#logger.warn(
-      { shard, error: describe(error), failures: slot.failures },
+    const { fields } = slot.losses;
+    this.#logger[fields === undefined ? 'warn' : 'error'](
+      { shard, error: describe(error), failures: slot.failures, ...fields },
       'lost the shard; claiming it again once the group answers',
     );
+    const pace = fields === undefined || error instanceof TransactionError ? RECLAIM : SLOW_RECLAIM;
     try {
-      await clock.sleep(fullJitterMs(slot.failures++, RECLAIM, random), this.#stopping.signal);
+      await clock.sleep(fullJitterMs(slot.failures++, pace, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
       await this.#context?.waits.during('membership', `shard ${shard}`, confirmed);
     } catch (reason) {
@@ -269,7 +283,10 @@ export class Supervisor {
   #forgive(slot: Slot): void {
     const nowMs = this.#ports.clock.now();
     slot.ownedSinceMs = slot.worker?.report().owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
-    if (slot.ownedSinceMs !== undefined && nowMs - slot.ownedSinceMs >= FORGIVE_AFTER_MS) slot.failures = 0;
+    if (slot.ownedSinceMs === undefined) return;
+    const forMs = nowMs - slot.ownedSinceMs;
+    if (forMs >= FORGIVE_AFTER_MS) slot.failures = 0;
+    slot.losses.owned(forMs, (partition) => slot.worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
   }
 
   /** @param timesMs Infinity where there is none; without any the series goes away */
@@ -335,8 +352,13 @@ export class Supervisor {
     }
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
     const unowned = [...this.#assigned.keys()].filter((shard) => !this.#slots.get(shard)?.worker?.report().owner);
-    if (unowned.length === 0) health.ready(`${this.#options.name}/shards`);
-    else health.notReady(`${this.#options.name}/shards`, `claiming shard(s) ${unowned.join(', ')}`);
+    const lost = [...this.#assigned.keys()].flatMap((shard) => {
+      const text = this.#slots.get(shard)?.losses.text;
+      return text === undefined ? [] : [`shard ${shard} ${text}`];
+    });
+    if (unowned.length > 0) lost.push(`claiming shard(s) ${unowned.join(', ')}`);
+    if (lost.length === 0) health.ready(`${this.#options.name}/shards`);
+    else health.notReady(`${this.#options.name}/shards`, lost.join('; '));
     const unauthorized = this.#context?.waits.current().some(({ reason }) => reason === 'unauthorized') ?? false;
     if (unauthorized)
       health.notReady(
@@ -357,5 +379,3 @@ function journalResized({ journal, source }: PipelineOptions, before: number, no
 
 const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index]);
-
-const describe = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

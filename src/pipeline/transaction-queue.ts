@@ -6,6 +6,7 @@
 import type { Clock } from '../core/ports/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../core/ports/kafka.ts';
 import type { Metrics } from '../core/ports/telemetry.ts';
+import { describe } from './errors.ts';
 import type { WaitReasons } from './wait-reasons.ts';
 
 export class TransactionQueue {
@@ -70,7 +71,7 @@ export class TransactionQueue {
       } catch (error) {
         this.#failed = error;
         const failure =
-          error instanceof TransactionError ? error : new TransactionError('unknown', String(error), { cause: error });
+          error instanceof TransactionError ? error : new TransactionError('unknown', describe(error), { cause: error });
         this.#metrics.count('transactions_total', { ...this.#labels, outcome: failure.failure });
         this.#onFailure(failure);
         throw error;
