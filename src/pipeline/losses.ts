@@ -48,8 +48,8 @@ export class Losses {
   /** For people, when it is lost again and again: at which positions, how often and why. */
   get text(): string | undefined {
     if (this.#times < AGAIN_AND_AGAIN) return undefined;
-    const at = this.#places.length === 0 ? 'lost in its claim' : `at ${this.#named}`;
-    return `is claimed again and again ${at} (${this.#times} times): ${shortly(this.#error)}`;
+    const what = this.#places.length === 0 ? 'cannot be claimed' : `is claimed again and again at ${this.#named}`;
+    return `${what} (${this.#times} times): ${shortly(this.#error)}`;
   }
 
   get #named(): string {
