@@ -79,7 +79,9 @@ function shown(reaction: Reaction | undefined): string {
     case 'fail':
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':
-      return reaction.counted ? 'again, at most `review.downloads` times; then `rows_missing`' : 'again, for as long as it takes';
+      return reaction.counted
+        ? 'again, at most `review.downloads` times; then `results_unreadable`'
+        : 'again, for as long as it takes';
     case undefined:
       return '';
   }
@@ -87,7 +89,8 @@ function shown(reaction: Reaction | undefined): string {
 
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
-  const halving = halved ? 'halved until each stands alone (`review.maxBatches` at most), then ' : '';
+  const whose = halved === 'empty' ? ', when nothing of the batch was settled' : '';
+  const halving = halved === 'none' ? '' : `halved until each stands alone (\`review.maxBatches\` at most${whose}), then `;
   switch (again) {
     case 'always':
       return 'submitted again, for as long as it takes';

@@ -34,8 +34,9 @@ export interface DecisionError {
   /**
    * review_failed: the service reported an error for this item. Others tell how the batches of the item ended:
    * batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired, upload_rejected, upload_blocked,
-   * upload_too_large, rows_missing, rows_failed, review_timeout. encoding_failed: the outcome could not be written in the
-   * format of the output. More may come: treat a code that you do not know as any other error.
+   * upload_too_large, results_unreadable, rows_missing, rows_malformed, rows_failed, review_timeout. encoding_failed: the
+   * outcome could not be written in the format of the output. More may come: treat a code that you do not know as any
+   * other error.
    */
   readonly code: string;
   /** For people; its wording may change. Never shows content. */

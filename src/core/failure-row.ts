@@ -25,9 +25,14 @@ export type JobFailure =
   | 'upload_rejected'
   | 'upload_too_large'
   | 'upload_blocked'
+  | 'results_unreadable'
   | 'rows_missing'
+  | 'rows_malformed'
   | 'rows_failed'
   | 'review_timeout';
+
+/** Which failed batches a rule is about; `empty`: those of which no record was settled, so that the service may be at fault as a whole. */
+export type FailedBatches = 'all' | 'empty' | 'none';
 
 /** What becomes of the records of a batch that failed. */
 export interface JobRule {
@@ -38,9 +43,9 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /** Then halved, because one of its records may be at fault. What is left then gets ERROR decisions, or dead letters by policy. */
-  readonly halved: boolean;
+  readonly halved: FailedBatches;
   /** Five of them in a row, of one type, mean that the type or the service is in trouble: the type pauses. */
-  readonly pausesType: boolean;
+  readonly pausesType: FailedBatches;
   /** What the ERROR decision says. */
   readonly message: string;
 }

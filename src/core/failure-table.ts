@@ -80,8 +80,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_blocked',
       again: 'always',
-      halved: false,
-      pausesType: true,
+      halved: 'none',
+      pausesType: 'all',
       message: 'the upload address is not one that may be talked to',
     },
     provenBy: {
@@ -96,7 +96,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: '`jobs_failed_total{reason="upload_expired"}`',
     calls: { upload: ['expired'] },
     reaction: { do: 'fail', as: 'upload_expired' },
-    job: { failure: 'upload_expired', again: 'always', halved: false, pausesType: true, message: 'the upload address expired' },
+    job: { failure: 'upload_expired', again: 'always', halved: 'none', pausesType: 'all', message: 'the upload address expired' },
   },
   {
     event: 'upload larger than the storage takes',
@@ -109,8 +109,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_too_large',
       again: 'never',
-      halved: true,
-      pausesType: false,
+      halved: 'all',
+      pausesType: 'none',
       message: 'the item alone is larger than the storage takes',
     },
   },
@@ -124,8 +124,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_rejected',
       again: 'attempts',
-      halved: true,
-      pausesType: true,
+      halved: 'all',
+      pausesType: 'all',
       message: 'the storage refused the upload',
     },
   },
@@ -138,8 +138,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_lost',
       again: 'always',
-      halved: false,
-      pausesType: true,
+      halved: 'none',
+      pausesType: 'all',
       message: 'the upload did not take effect',
     },
   },
@@ -152,8 +152,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_failed',
       again: 'attempts',
-      halved: true,
-      pausesType: true,
+      halved: 'all',
+      pausesType: 'all',
       message: 'the service fails on it, also alone and again',
     },
   },
@@ -165,8 +165,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_cancelled',
       again: 'attempts',
-      halved: true,
-      pausesType: true,
+      halved: 'all',
+      pausesType: 'all',
       message: 'the service cancelled it, also when it was submitted again',
     },
   },
@@ -180,7 +180,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batches of a type keep failing',
     connector:
-      'After five in a row the type pauses; then one batch per pause is let through, and only it counts against its records. Other types go on.',
+      'Also batches of which nothing was settled. After five in a row the type pauses; then one batch per pause is let through, and only it counts against its records. Other types go on.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`',
     options: ['review.typePause'],
   },
@@ -193,8 +193,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_unknown',
       again: 'always',
-      halved: false,
-      pausesType: true,
+      halved: 'none',
+      pausesType: 'all',
       message: 'the service does not know what was submitted',
     },
   },
@@ -206,8 +206,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'review_timeout',
       again: 'never',
-      halved: false,
-      pausesType: false,
+      halved: 'none',
+      pausesType: 'none',
       message: 'the service did not finish it in time',
     },
   },
@@ -246,29 +246,58 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and downloads again. A last row without a line end is taken only when three downloads end with the same one, the service counts no more rows, and no other file of it had a line end at its end. When nothing more comes of it, what is left counts as missing rows.',
-    user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
-    options: ['review.downloads'],
+      'Keeps what was settled and downloads again. A last row without a line end is taken only when three downloads end with the same one, the service counts no more rows, and no other file of it had a line end at its end. When nothing more comes of it, the records without a row are submitted again, then halved until the one whose row breaks the file stands alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
+    user: '`result_anomalies_total{kind="unreadable"}`, `jobs_failed_total{reason="results_unreadable"}`, log line at warn',
+    options: ['review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
     reaction: { do: 'download_again', counted: true },
+    job: {
+      failure: 'results_unreadable',
+      again: 'attempts',
+      halved: 'all',
+      pausesType: 'empty',
+      message: 'the result file could not be read as far as the row of this item, also when it was submitted alone',
+    },
+  },
+  {
+    event: 'result files that settle nothing',
+    connector:
+      'A web page, a header alone, a column that is not given back, malformed rows only: such a batch counts as a failing batch of its type, which pauses after five in a row (see below). Its records are given up only by the one batch per pause, or when others of the type are decided meanwhile.',
+    user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
+    options: ['review.typePause', 'review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
   },
   {
     event: 'result rows missing',
-    connector: 'Downloads again while the file is short, then submits the records without a row again.',
+    connector:
+      'Downloads again while the file is short, then submits the records without a row again. A batch without a single row is halved as one that ERRORs.',
     user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
-    options: ['review.downloads', 'review.attempts', 'review.onFailure'],
+    options: ['review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
       failure: 'rows_missing',
       again: 'attempts',
-      halved: false,
-      pausesType: false,
+      halved: 'empty',
+      pausesType: 'empty',
       message: 'the results had no row for this item, also after it was submitted again',
     },
   },
   {
-    event: 'result rows duplicate, unknown, malformed or shuffled',
+    event: 'result rows malformed',
+    connector:
+      'Counts and drops a row that does not name its record, or whose metadata is not what was uploaded; the records that are left then are submitted again, as those of missing rows. The decision names the first reason.',
+    user: '`result_anomalies_total{kind="malformed"}`, `jobs_failed_total{reason="rows_malformed"}`, log line at warn with the first reason and the number of such rows',
+    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    job: {
+      failure: 'rows_malformed',
+      again: 'attempts',
+      halved: 'empty',
+      pausesType: 'empty',
+      message: 'the results had no readable row for this item, but malformed ones',
+    },
+  },
+  {
+    event: 'result rows duplicate, unknown or shuffled',
     connector: 'The first row that names a record settles it; every other is counted and dropped. The order does not matter.',
-    user: '`result_anomalies_total{kind="duplicate"|"unknown"|"malformed"}`',
+    user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
   },
   {
     event: 'result rows with status ERROR',
@@ -278,8 +307,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'rows_failed',
       again: 'always',
-      halved: false,
-      pausesType: false,
+      halved: 'none',
+      pausesType: 'none',
       message: 'the service could not review this item, also when it was submitted again',
     },
   },

@@ -3,7 +3,7 @@
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
 import { CoordinateList } from '../core/coordinate-list.ts';
-import { decide, type FailureAction, jobRule } from '../core/failure-policy.ts';
+import { decide, type FailureAction, isAbout, jobRule } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { attempt as attempted } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
@@ -14,7 +14,7 @@ import type { Rewind, Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
 import type { Submission } from './submission.ts';
-import type { GatePass } from './type-gates.ts';
+import { FAILURES_IN_A_ROW, type GatePass } from './type-gates.ts';
 
 interface Retry {
   readonly job: LiveJob;
@@ -54,8 +54,7 @@ export class Retrier {
     const { context, state } = this.#shard;
     const spent = this.#spentOf(job);
     const status = this.#shard.status(job);
-    const typeFails = jobRule(failure).pausesType && context.gates.failed(job.record.type);
-    const counted = !typeFails || status.probe;
+    const counted = !this.#typeFails(job, failure, spent) || status.probe;
     const action = counted ? decide(failure, job.record, job.left.size, spent, context.options.retry) : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
     status.phase = 'retrying';
@@ -70,6 +69,7 @@ export class Retrier {
         attempt: job.record.attempt,
         left: job.left.size,
         live: state.jobs.size,
+        ...status.detail,
       },
       'a batch did not end with a decision for each record',
     );
@@ -81,6 +81,21 @@ export class Retrier {
         this.#deadLetter(retry);
       });
     }
+  }
+
+  /** Whether a failure says more about the service than about the content. */
+  #typeFails(job: LiveJob, failure: JobFailure, spent: number): boolean {
+    const { gates, options } = this.#shard.context;
+    const { record, left } = job;
+    const { pausesType } = jobRule(failure);
+    if (!isAbout(pausesType, record, left.size)) {
+      if (pausesType === 'empty') gates.succeeded(record.type);
+      return false;
+    }
+    const action = decide(failure, record, left.size, spent, options.retry);
+    const givesUp = action === 'error' || action === 'dead_letter';
+    // With no success of the type between its first try and its last, nothing proves that the content is at fault.
+    return gates.failed(record.type, pausesType === 'empty' && givesUp ? Math.min(FAILURES_IN_A_ROW, record.attempt) : undefined);
   }
 
   #spentOf(job: LiveJob): number {
@@ -131,14 +146,20 @@ export class Retrier {
 
   /** By choice, instead of decisions with status ERROR. */
   #deadLetter({ job, failure }: Retry): void {
-    const poison: Poison = { reason: 'review_failed', message: `${jobRule(failure).message} (${failure})` };
+    const poison: Poison = { reason: 'review_failed', message: `${this.#messageOf(job, failure)} (${failure})` };
     this.#letters.add({ records: remainderOf(job), from: job, held: undefined, poison, stage: 'rewind' });
+  }
+
+  #messageOf(job: LiveJob, failure: JobFailure): string {
+    const { message } = jobRule(failure);
+    const { detail } = this.#shard.status(job);
+    return failure === 'rows_malformed' && detail !== undefined ? `${message}: ${detail.reason}` : message;
   }
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
     const { context, chunk } = this.#shard;
     const { id, remoteId, type, attempt } = job.record;
-    const error = { code: failure, message: jobRule(failure).message };
+    const error = { code: failure, message: this.#messageOf(job, failure) };
     const { output } = context.options;
     const refused: Refused[] = [];
     await chunk.inChunks(

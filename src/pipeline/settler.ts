@@ -102,6 +102,9 @@ class Pass {
   /** Rows whose decisions cannot be made, or are not taken by Kafka. */
   readonly #refused: Refused[] = [];
   #rows = 0;
+  #malformed = 0;
+  /** Why the first malformed row is none. */
+  #firstMalformed: string | undefined;
   /** Of the pass: in the transactions of its rows. */
   #publishingMs = 0;
 
@@ -129,7 +132,7 @@ class Pass {
         signal.throwIfAborted();
         for (const row of rows) {
           this.#rows++;
-          if ('malformed' in row) this.#malformed(row);
+          if ('malformed' in row) this.#drop(row);
           else this.#take(row);
           if (this.#shard.chunk.isFull(this.#chunk.length, this.#chunkBytes)) await this.#flush();
         }
@@ -148,6 +151,10 @@ class Pass {
     await this.#flush();
     await settleByCoordinates(this.#shard, this.#job, this.#refused, 'settle');
     if (this.#job.left.size === 0) {
+      if (this.#malformed > 0) {
+        const about = { ...this.#fields, malformed: this.#malformed, reason: this.#firstMalformed };
+        this.#shard.logger.warn(about, 'the results had malformed rows beside those of the batch');
+      }
       jobSettled(this.#shard, this.#job, this.#fields, startedMs, this.#rows);
       return 'done';
     }
@@ -155,7 +162,9 @@ class Pass {
     return this.#afterShortFile();
   }
 
-  #malformed({ crash }: MalformedRow): void {
+  #drop({ malformed, crash }: MalformedRow): void {
+    this.#malformed++;
+    this.#firstMalformed ??= malformed;
     this.#anomaly('malformed');
     if (crash !== undefined) this.#shard.context.internal.report('results', this.#fields, crash);
   }
@@ -202,14 +211,19 @@ class Pass {
   }
 
   #afterCut(cut: ServiceError): SettleOutcome {
-    this.#shard.logger.warn(
-      { ...this.#fields, error: cut.message, left: this.#job.left.size },
-      'the download of results ended early; trying again',
-    );
     const { counted, afterMs = 0 } = reactionTo('results', cut.failure);
+    const status = this.#shard.status(this.#job);
+    // Downloads of one batch mostly fail alike.
+    if (status.detail?.reason !== cut.message) {
+      this.#shard.logger.warn(
+        { ...this.#fields, error: cut.message, left: this.#job.left.size },
+        'the download of results ended early; trying again',
+      );
+    }
+    status.detail = { reason: cut.message };
     if (counted && this.#download > this.#shard.context.options.retry.downloads) {
       this.#anomaly('unreadable');
-      return 'rows_missing';
+      return 'results_unreadable';
     }
     return { afterMs: Math.max(afterMs, cut.retryAfterMs ?? 0), counted };
   }
@@ -219,8 +233,14 @@ class Pass {
     const { context } = this.#shard;
     const expected = this.#status.expectedRows ?? this.#job.record.count;
     if (this.#rows < expected && this.#download <= context.options.retry.downloads) return { afterMs: 0, counted: true };
-    if (this.#retriedErrors.size < this.#job.left.size) this.#anomaly('missing', this.#job.left.size - this.#retriedErrors.size);
-    return this.#retriedErrors.size > 0 ? 'rows_failed' : 'rows_missing';
+    const missing = this.#job.left.size - this.#retriedErrors.size;
+    if (missing > 0) this.#anomaly('missing', missing);
+    const [reason, malformed] = [this.#firstMalformed, this.#malformed];
+    this.#shard.status(this.#job).detail = reason === undefined ? undefined : { reason, malformed };
+    if (this.#retriedErrors.size > 0) return 'rows_failed';
+    if (reason === undefined) return 'rows_missing';
+    // A quote that does not close may have swallowed the rows that are missing.
+    return this.#rows < expected ? 'results_unreadable' : 'rows_malformed';
   }
 
   #anomaly(kind: string, count = 1): void {

@@ -29,6 +29,8 @@ export interface JobStatus {
   span: Span;
   /** Why it did not end with a decision for each record. */
   failure: JobFailure | undefined;
+  /** The failure in detail: of its result file, or of the first malformed row and how many there are. Never content. */
+  detail: { readonly reason: string; readonly malformed?: number } | undefined;
 }
 
 /** A dead letter of a record that never was in a job. */
@@ -135,6 +137,7 @@ export class ShardRuntime {
         nextAskMs: undefined,
         span: NO_SPAN,
         failure: undefined,
+        detail: undefined,
       };
       this.jobs.set(job.record.id, status);
     }

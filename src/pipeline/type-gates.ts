@@ -29,7 +29,9 @@ interface Gate {
   reason: WaitReason;
   /** Its outstanding probe: let through, and not answered yet. */
   probe: { readonly signal: AbortSignal; readonly unwatch: () => void } | undefined;
+  /** In the order in which they came. */
   readonly waiting: Set<() => void>;
+  cancelTimer: (() => void) | undefined;
 }
 
 export class TypeGates {
@@ -56,13 +58,15 @@ export class TypeGates {
   }
 
   /**
-   * A batch of this type failed as a whole. @returns whether the type keeps failing, so that the failure of a batch other
-   * than the probe is no evidence against its content.
+   * A batch of this type failed as a whole.
+   * @param enough so many in a row are enough for a pause
+   * @returns whether the type keeps failing, so that the failure of a batch other than the probe is no evidence against its content.
    */
-  failed(type: string): boolean {
+  failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
     const gate = this.#gate(type);
     gate.failures++;
-    if (gate.failures < FAILURES_IN_A_ROW) return false;
+    if (gate.failures < enough) return false;
+    gate.failures = Math.max(gate.failures, FAILURES_IN_A_ROW);
     this.#close(gate, 'type_failing', this.#pauseMs);
     this.#logger.error(
       { type, failures: gate.failures, pauseMs: this.#pauseMs },
@@ -81,6 +85,7 @@ export class TypeGates {
     this.#close(gate, reason, waitMs(gate.unanswered++));
   }
 
+  /** Something of this type was decided. */
   succeeded(type: string): void {
     const gate = this.#gates.get(type);
     this.#gates.delete(type);
@@ -140,25 +145,24 @@ export class TypeGates {
     }
   }
 
-  /** Resolves when batches of this type may be created. @throws the signal's reason */
+  /** Resolves when batches of this type may be created, in the order of the calls. @throws the signal's reason */
   async open(type: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
       const gate = this.#gates.get(type);
-      const waitMs = (gate?.closedUntilMs ?? 0) - this.#clock.now();
-      if (gate === undefined || waitMs <= 0) return;
+      if (gate === undefined || gate.closedUntilMs <= this.#clock.now()) return;
       const over = Promise.withResolvers<void>();
-      const cancel = this.#clock.after(waitMs, over.resolve);
       signal.addEventListener('abort', over.resolve as () => void, { once: true });
       gate.waiting.add(over.resolve);
+      this.#arm(gate);
       const done = this.#waits.begin(gate.reason, `type ${type}`);
       try {
         await over.promise;
       } finally {
         done();
-        cancel();
         signal.removeEventListener('abort', over.resolve as () => void);
         gate.waiting.delete(over.resolve);
+        this.#arm(gate);
       }
     }
   }
@@ -172,16 +176,28 @@ export class TypeGates {
   #gate(type: string): Gate {
     let gate = this.#gates.get(type);
     if (gate === undefined) {
-      gate = { failures: 0, unanswered: 0, closedUntilMs: 0, reason: 'type_failing', probe: undefined, waiting: new Set() };
+      gate = {
+        failures: 0,
+        unanswered: 0,
+        closedUntilMs: 0,
+        reason: 'type_failing',
+        probe: undefined,
+        waiting: new Set(),
+        cancelTimer: undefined,
+      };
       this.#gates.set(type, gate);
     }
     return gate;
   }
 
   #close(gate: Gate, reason: WaitReason, forMs: number): void {
+    const changed = gate.reason !== reason;
     gate.reason = reason;
     this.#answered(gate);
     gate.closedUntilMs = this.#clock.now() + forMs;
+    // Those who wait report why.
+    if (changed) this.#wake(gate);
+    else this.#arm(gate);
   }
 
   #open(gate: Gate): void {
@@ -197,5 +213,12 @@ export class TypeGates {
 
   #wake(gate: Gate): void {
     for (const look of [...gate.waiting]) look();
+  }
+
+  /** One timer for all: a batch that failed as a probe and waits again comes after those that waited before. */
+  #arm(gate: Gate): void {
+    gate.cancelTimer?.();
+    const waitMs = gate.closedUntilMs - this.#clock.now();
+    gate.cancelTimer = gate.waiting.size === 0 ? undefined : this.#clock.after(Math.max(0, waitMs), () => this.#wake(gate));
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testKafka } from '../../support/kafka.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const LONG = 'y'.repeat(2_000);
@@ -10,6 +11,17 @@ const long = (name: string) =>
   Array.from({ length: 8 }, (_, n) => ({
     value: JSON.stringify({ type: name, content: `text ${n} ${LONG}`, metadata: { author: `author-${n}` } }),
   }));
+
+const TORN = 'the row of this text never closes its quote';
+/** Ways in which a file settles nothing. */
+const SPOILED = {
+  page: { action: 'file', as: 'html' },
+  'header-only': { action: 'file', as: 'header_only' },
+  commas: { action: 'file', as: 'commas', bytes: 3 * 1024 * 1024 },
+  'dropped-reference': { action: 'rows', dropped: ['connector_ref'] },
+  'dropped-metadata': { action: 'rows', dropped: ['n'] },
+  'all-malformed': { action: 'rows', malformed: 1_000, refColumn: 'connector_ref' },
+} as const;
 
 const { scene } = await run(
   await testKafka(),
@@ -35,6 +47,28 @@ const { scene } = await run(
     never: {
       events: 2,
       faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
+      pipeline: { review: { downloads: 0 } },
+    },
+    ...Object.fromEntries(
+      Object.entries(SPOILED).map(([name, fault]) => [
+        name,
+        {
+          events: 40,
+          faults: [{ operation: 'review', times: 'always', ...fault }] as FaultInput[],
+          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3, downloads: 0 } },
+        },
+      ]),
+    ),
+    torn: {
+      events: Array.from({ length: 16 }, (_, n) => ({
+        value: JSON.stringify({ type: 'torn', content: n === 5 ? TORN : `text ${n}` }),
+      })),
+      faults: [{ operation: 'review', action: 'rows', unclosed: TORN, times: 'always' }],
+      pipeline: { batch: { maxRows: 16 }, review: { downloads: 0, typePause: '100ms' } },
+    },
+    malformed: {
+      events: 2,
+      faults: [{ operation: 'review', action: 'rows', malformed: 1, refColumn: 'connector_ref', times: 'always' }],
       pipeline: { review: { downloads: 0 } },
     },
     mangled: {
@@ -98,11 +132,28 @@ test('download cut or unreadable: a file that ends within a row although its len
   await endsWhole(scene('short'));
 });
 
-test('download cut or unreadable: what is never a result file counts as missing rows, and they are submitted again', async () => {
+test('download cut or unreadable: what is never a result file is given up, and its records are submitted again', async () => {
   const unreadable = scene('unreadable');
   await unreadable.endsWell();
   assert.equal(await unreadable.metric('result_anomalies_total', { kind: 'unreadable' }), 1);
   assert.equal(unreadable.batches.length, 2);
+});
+
+test('download cut or unreadable: a row that breaks its file stands alone in the end, and all others are decided', async () => {
+  const torn = outcomes(await scene('torn').ends());
+  assert.match(torn[5] ?? '', /^ERROR (results_unreadable|rows_malformed)$/);
+  assert.deepEqual(torn.toSpliced(5, 1), new Array(15).fill('SUCCESS'));
+});
+
+test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service is well', async () => {
+  for (const name of Object.keys(SPOILED)) {
+    const spoiled = scene(name);
+    await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
+    await spoiled.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value >= 1);
+    assert.equal(await spoiled.metric('decisions_total', { status: 'ERROR' }), 0, name);
+    spoiled.lift();
+  }
+  for (const name of Object.keys(SPOILED)) await scene(name).endsWell();
 });
 
 test('storage overloaded while results come: Retry-After is kept, and rows never count as missing', async () => {
@@ -128,7 +179,16 @@ test('result rows missing: for ever, the record gets an ERROR decision', async (
   assert.deepEqual(outcomes(await never.ends()).toSorted(), ['ERROR rows_missing', 'SUCCESS']);
 });
 
-test('result rows duplicate, unknown, malformed or shuffled: each record is decided once, the rest is counted and dropped', async () => {
+test('result rows malformed: the records are submitted again, and the decision says what was wrong with the row', async () => {
+  const malformed = scene('malformed');
+  const terminal = await malformed.ends();
+  assert.deepEqual(outcomes(terminal).toSorted(), ['ERROR rows_malformed', 'SUCCESS']);
+  const values = terminal.map(({ record }) => String(record.value)).join('\n');
+  assert.match(values, /"message":"[^"]*malformed ones: the reference is not JSON"/);
+  assert.ok(malformed.log.some((line) => line.includes('"malformed":1') && line.includes('the reference is not JSON')));
+});
+
+test('result rows duplicate, unknown or shuffled: each record is decided once, the rest is counted and dropped', async () => {
   const mangled = scene('mangled');
   const terminal = await mangled.endsWell();
   for (const [n, { decision }] of terminal.entries()) assert.deepEqual(decision?.metadata, { n });

@@ -143,3 +143,27 @@ test('a probe that was answered is not given back when its shard is lost later',
   lost.abort();
   assert.equal(await heldMs('a'), 10_000);
 });
+
+test('who waits at a gate passes it in the order of coming, and a probe that failed comes last', async () => {
+  const { clock, gates } = world();
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) gates.failed('a');
+  const probes: string[] = [];
+  const wait = async (name: string): Promise<void> => {
+    assert.equal(await gates.pass('a', new AbortController().signal), 'probe');
+    probes.push(name);
+    await clock.sleep(1_000, new AbortController().signal);
+    gates.failed('a');
+    return wait(name);
+  };
+  for (const name of ['x', 'y', 'z']) void wait(name);
+  await clock.advance(60_000);
+  assert.deepEqual(probes.slice(0, 5), ['x', 'y', 'z', 'x', 'y']);
+});
+
+test('fewer failures in a row may be enough, and the gate stays closed for creates that the service takes', () => {
+  const { gates } = world();
+  assert.equal(gates.failed('a', 2), false);
+  assert.equal(gates.failed('a', 2), true);
+  gates.accepted('a');
+  assert.equal(gates.enter('a', new AbortController().signal), undefined);
+});
