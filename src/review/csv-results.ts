@@ -26,6 +26,8 @@ export interface ResultFileOptions extends WantedColumns {
 
 /** Bytes parsed in one go: a millisecond or less. */
 const SLICE_BYTES = 64 * 1024;
+/** As many as a spreadsheet has. */
+const MAX_COLUMNS = 16_384;
 /** Bytes between two turns of the event loop, for a source that always has more at hand. */
 const TURN_BYTES = 512 * 1024;
 
@@ -103,6 +105,11 @@ export async function* readResults(
 /** csv-parse, with its records put into an array instead of a stream's buffer: that is a fifth faster. */
 export class RecordParser extends Parser {
   readonly #records: string[][];
+  readonly #maxRowBytes: number;
+  /** Of the row that is not through yet, in whole slices: csv-parse counts what is in cells, and an empty one costs memory too. */
+  #rowBytes = 0;
+  #rowEnded = false;
+  #isTooWide = false;
 
   constructor(records: string[][], maxRowBytes: number) {
     super({
@@ -117,29 +124,43 @@ export class RecordParser extends Parser {
       max_record_size: maxRowBytes,
     });
     this.#records = records;
+    this.#maxRowBytes = maxRowBytes;
     specialise(this);
     // Errors are told by feed and finish; a stream without a listener would throw them.
     this.on('error', () => {});
   }
 
   override push(record: string[] | null): boolean {
-    if (record !== null) this.#records.push(record);
+    if (record === null) return true;
+    this.#rowEnded = true;
+    this.#isTooWide ||= record.length > MAX_COLUMNS;
+    if (!this.#isTooWide) this.#records.push(record);
     return true;
   }
 
   /** Resolves when the slice is parsed, with what is wrong with the file. */
-  feed(slice: Buffer): Promise<ServiceError | undefined> {
-    return new Promise((resolve) => {
+  async feed(slice: Buffer): Promise<ServiceError | undefined> {
+    this.#rowEnded = false;
+    const problem = await new Promise<ServiceError | undefined>((resolve) => {
       this.write(slice, (error) => resolve(error ? problemOf(error) : undefined));
     });
+    this.#rowBytes = this.#rowEnded ? 0 : this.#rowBytes + slice.length;
+    return this.#limitProblem() ?? problem ?? (this.#rowBytes > this.#maxRowBytes ? tooLarge() : undefined);
   }
 
-  finish(): Promise<ServiceError | undefined> {
-    return new Promise((resolve) => {
+  async finish(): Promise<ServiceError | undefined> {
+    const problem = await new Promise<ServiceError | undefined>((resolve) => {
       // An error in the last record may come as an event before it comes to the callback.
       this.once('error', (error) => resolve(problemOf(error)));
       this.end((error?: Error | null) => resolve(error ? problemOf(error) : undefined));
     });
+    return this.#limitProblem() ?? problem;
+  }
+
+  #limitProblem(): ServiceError | undefined {
+    const { record } = (this as unknown as { readonly state: { readonly record: readonly unknown[] } }).state;
+    if (!this.#isTooWide && record.length <= MAX_COLUMNS) return undefined;
+    return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
   }
 }
 
@@ -175,6 +196,10 @@ function specialise(parser: Parser): void {
 function problemOf(error: Error): ServiceError {
   const code = 'code' in error ? String(error.code) : 'unreadable';
   if (code === 'CSV_QUOTE_NOT_CLOSED') return unreadable('the result file is cut: it ends inside a quoted cell');
-  if (code === 'CSV_MAX_RECORD_SIZE') return unreadable('the result file has a row that is larger than allowed, or is not CSV');
+  if (code === 'CSV_MAX_RECORD_SIZE') return tooLarge();
   return unreadable(`the result file is not CSV (${code})`);
+}
+
+function tooLarge(): ServiceError {
+  return unreadable('the result file has a row that is larger than allowed, or is not CSV');
 }

@@ -2,7 +2,7 @@
 import type { RemoteState, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
-import { problemWithReferenceColumn } from './column-names.ts';
+import { foldName, problemWithReferenceColumn } from './column-names.ts';
 import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
 import { encodeCsv } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
@@ -103,17 +103,20 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
 
 /**
  * Whether a batch is of another content type than its job: then it is not ours, although the service gave us its id, and its
- * results were judged by the rules of another type. A service that has other names for types is believed: what counts is only
- * a type that it was heard to repeat as it was sent.
+ * results were judged by the rules of another type. A service that has other names for types is believed: evidence is only that
+ * it repeated this very type as it was sent before. Each such repetition counts once, so that a service that comes to use other names
+ * costs a type one batch.
  */
 class EchoedTypes {
   readonly #echoed = new Set<string>();
 
   isAnother(sent: string, told: string | undefined): boolean {
     if (told === undefined) return false;
-    if (told !== sent) return this.#echoed.has(sent) || this.#echoed.has(told);
-    if (this.#echoed.size < MAX_TYPES) this.#echoed.add(told);
-    return false;
+    if (told === sent) {
+      if (this.#echoed.size < MAX_TYPES) this.#echoed.add(sent);
+      return false;
+    }
+    return foldName(told) !== foldName(sent) && this.#echoed.delete(sent);
   }
 }
 

@@ -80,8 +80,8 @@ export function readReference(text: string): Reference | string {
   if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6) return 'the reference is not an array of 4 to 6';
   const [partition, offset, timestampMs, rawKey, rawShape, extras = NO_EXTRAS] = parts as unknown[];
   if (!isCount(partition) || !isCount(offset)) return 'the reference names no partition and offset';
-  // The bounds of Date, so that the timestamp can be printed; -1 means that the record has none.
-  if (typeof timestampMs !== 'number' || !(timestampMs >= -1 && timestampMs <= 8.64e15)) return 'the timestamp is out of range';
+  // Whatever a record batch can hold. Many of these are no date.
+  if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63) return 'the timestamp is out of range';
   const key = bytesFromJson(rawKey);
   if (key === undefined) return 'the key is neither text nor base64';
   if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string') return 'the shape is not a text';

@@ -7,6 +7,9 @@ import { type ResultFileReader, type ResultFileSettings, resultFileReader } from
 import type { FromThread, Problem, ToThread } from './messages.ts';
 import { packRows } from './packed-rows.ts';
 
+// Each thread has a section of its own in a diagnostic report, and a setting of its own for it.
+if (process.report !== undefined) process.report.excludeEnv = true;
+
 /** The other side knows why there is no more of the file. */
 class NoMoreError extends Error {}
 

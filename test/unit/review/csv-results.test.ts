@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
+import { reviewKind } from '../../../src/review/index.ts';
 import type { ResultNotice } from '../../../src/review/result-row.ts';
-import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row } from './sample.ts';
+import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row, scriptedService } from './sample.ts';
 
 const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
 const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';
@@ -290,4 +291,51 @@ test('a row knows roughly how large its decision is', async () => {
   assert.ok(row !== undefined && 'record' in row);
   const length = String(row.record.value).length;
   assert.ok(row.bytes >= length * 0.8 && row.bytes < length * 2, `${row.bytes} for ${length}`);
+});
+
+/** A file of 90 MiB, and how much of it was asked for. */
+function large(beginning: string, filler: string) {
+  const piece = Buffer.alloc(64 * 1024, filler);
+  const asked = { bytes: 0 };
+  const source = (async function* () {
+    yield Buffer.from(beginning);
+    for (; asked.bytes < 90 * 1024 * 1024; asked.bytes += piece.length) yield piece;
+    yield Buffer.from('\n');
+  })();
+  return { source, asked };
+}
+
+test('a header or a row of commas ends the file before it takes memory, and the rows before it are kept', async () => {
+  for (const [beginning, kept] of [
+    ['', 0],
+    [`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`, 1],
+  ] as const) {
+    const { source, asked } = large(beginning, ',');
+    const { rows, error } = await collectRows(reviewKind({ topic: 'events' }, scriptedService({ download: () => source })));
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
+    assert.match(error.message, /more than 16384 columns/);
+    assert.equal(rows.length, kept);
+    assert.ok(asked.bytes < 1024 * 1024, `${asked.bytes} bytes were read`);
+  }
+});
+
+test('a row of commas ends the file wherever the pieces are cut', async () => {
+  const file = Buffer.from(`${HEADER}\n${','.repeat(16_384)}\nx,SUCCESS,spam,,,en,${REF}\n`);
+  for (const size of [1_000, file.length]) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
+    const { rows, error } = await collectRows(kindWithFile(pieces));
+    assert.match(String(error), /more than 16384 columns/);
+    assert.deepEqual(rows, []);
+  }
+});
+
+test('a row counts all its bytes, also those that are no content: empty lines and quoted quotes', async () => {
+  for (const filler of ['\n', '""']) {
+    const { source, asked } = large(`${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined), filler);
+    const kind = reviewKind({ topic: 'events', maxRowBytes: 1024 * 1024 }, scriptedService({ download: () => source }));
+    const { error } = await collectRows(kind);
+    assert.match(String(error), /a row that is larger than allowed/);
+    assert.ok(asked.bytes < 3 * 1024 * 1024, `${asked.bytes} bytes were read`);
+  }
 });

@@ -32,6 +32,14 @@ test('a reference of the version before, which kept the values of a name togethe
   assert.deepEqual(reference.headers, headerList({ a: ['1', Buffer.from([255])], none: null }));
 });
 
+test('a reference brings every timestamp back that a record can have', () => {
+  for (const timestampMs of [-1, -2, 0, 8.64e15 + 1, 1.7e18, -(2 ** 63), 2 ** 63]) {
+    const reference = readReference(writeReference(contentItem({ timestampMs }), NOTHING));
+    assert.ok(typeof reference !== 'string', String(reference));
+    assert.equal(reference.timestampMs, timestampMs);
+  }
+});
+
 test('an ordinary reference is short', () => {
   const text = writeReference(contentItem(), { ...NOTHING, shape: 'lang,=score' });
   assert.equal(text, '[3,41,1767225600000,"user-1","lang,=score"]');

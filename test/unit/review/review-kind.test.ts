@@ -93,8 +93,34 @@ test('a batch of another type than its job is foreign, once the service was hear
   // A service with names of its own.
   assert.deepEqual([await asked('post', 'POST-V2'), await asked('post', undefined)], ['pending', 'pending']);
   assert.equal(await asked('post', 'post'), 'pending');
-  assert.deepEqual([await asked('post', 'comment'), await asked('comment', 'post')], ['foreign', 'foreign']);
-  assert.deepEqual([await asked('comment', 'c-2'), await asked('post', undefined)], ['pending', 'pending']);
+  assert.equal(await asked('post', 'comment'), 'foreign');
+  assert.deepEqual([await asked('comment', 'post'), await asked('comment', 'c-2')], ['pending', 'pending']);
+  assert.equal(await asked('post', undefined), 'pending');
+});
+
+test('a service with its own spelling of types, or with one name for several, keeps its batches', async () => {
+  let type: string | undefined;
+  const kind = kindOf({
+    getBatch: async () => ({
+      type,
+      rawStatus: 'PENDING',
+      downloadUrl: undefined,
+      counts: { success: undefined, error: undefined },
+    }),
+  });
+  const asked = async (sent: string, told: string) => {
+    type = told;
+    return (await kind.status('b-1', SIGNAL, sent)).state;
+  };
+  assert.deepEqual(
+    [await asked('post', 'post'), await asked('Post', 'post'), await asked(' post', 'post'), await asked('article', 'post')],
+    ['pending', 'pending', 'pending', 'pending'],
+  );
+  // One that changes its spelling costs a type one batch at most.
+  assert.deepEqual(
+    [await asked('post', 'POST'), await asked('post', 'entry'), await asked('post', 'entry')],
+    ['pending', 'foreign', 'pending'],
+  );
 });
 
 test('results without an address are a protocol error', async () => {
