@@ -1,13 +1,15 @@
 /** Reads topics as any consumer of them would: committed records only, from the beginning, in a group of its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Consumer, IHeaders } from 'kafkajs';
+import type { Consumer } from 'kafkajs';
+import type { RecordHeaders } from '../../src/core/record.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionFetch } from '../../src/kafka/partition-fetch.ts';
 import { demoClient } from './topics.ts';
 
 export interface CommittedRecord {
   readonly topic: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers: IHeaders;
+  readonly headers: RecordHeaders;
 }
 
 export interface ReaderOptions {
@@ -50,7 +52,10 @@ export class CommittedReader {
     await this.#consumer.run({
       autoCommit: false,
       eachBatch: async ({ batch }) => {
-        for (const { key, value, headers = {} } of batch.messages) onRecord({ topic: batch.topic, key, value, headers });
+        const { topic } = batch;
+        for await (const { records } of (batch as unknown as PartitionFetch).pieces(OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+          for (const { key, value, headers } of records) onRecord({ topic, key, value, headers });
+        }
         this.#positions.set(`${batch.topic}-${batch.partition}`, Number(batch.lastOffset()) + 1);
       },
     });

@@ -1,4 +1,5 @@
 /** Terminal records as a consumer sees them: what a pipeline publishes, and its dead letters. */
+import { lastHeader } from '../../src/core/record.ts';
 import type { CommittedRecord } from './reader.ts';
 
 /** What decisions, receipts and looked-up decisions have in common (contracts/). */
@@ -35,15 +36,16 @@ export function readOutcome<O extends Outcome>({ value }: CommittedRecord): O {
 }
 
 export function readDeadLetter({ value, headers }: CommittedRecord): DeadLetter {
+  const header = (name: string) => String(lastHeader(headers, name));
   return {
-    id: String(headers['event-id']),
-    reason: String(headers['dead-letter-reason']),
-    message: String(headers['dead-letter-message']),
+    id: header('event-id'),
+    reason: header('dead-letter-reason'),
+    message: header('dead-letter-message'),
     value: value === null ? null : String(value),
     source: {
-      topic: String(headers['dead-letter-topic']),
-      partition: Number(headers['dead-letter-partition']),
-      offset: Number(headers['dead-letter-offset']),
+      topic: header('dead-letter-topic'),
+      partition: Number(header('dead-letter-partition')),
+      offset: Number(header('dead-letter-offset')),
     },
   };
 }

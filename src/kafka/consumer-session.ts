@@ -14,9 +14,10 @@ import type { GroupOptions } from './group-options.ts';
 import type { ConsumerGroup } from './kafkajs-fixes.ts';
 import { leaveGroup } from './leave-group.ts';
 import type { Asked } from './missing-right.ts';
-import { toFetchedBatch, toOffset } from './offsets.ts';
-import type { PartitionFetch } from './partition-fetch.ts';
+import { toOffset } from './offsets.ts';
+import { OWN_TOPIC_LIMITS, type PartitionFetch } from './partition-fetch.ts';
 import { flows, type PartitionState, Positions } from './positions.ts';
+import type { ReadLimits } from './records/index.ts';
 
 export interface SessionEvents {
   joined(assignment: Assignment): void;
@@ -42,6 +43,7 @@ export class ConsumerSession {
   readonly #client: Client;
   readonly #consumer: Consumer;
   readonly #positions: Positions;
+  readonly #limits: Readonly<Record<Stream, ReadLimits>>;
   readonly #timers = new Set<NodeJS.Timeout>();
   #cluster: Cluster | undefined;
   #group: ConsumerGroup | undefined;
@@ -63,6 +65,7 @@ export class ConsumerSession {
     this.#logger = logger;
     this.#history = history;
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
+    this.#limits = { source: options.limits ?? OWN_TOPIC_LIMITS, journal: OWN_TOPIC_LIMITS };
     this.#client = new Client(connect, logger, RETRY);
     this.#consumer = this.#client.kafka.consumer({
       groupId: options.groupId,
@@ -203,7 +206,7 @@ export class ConsumerSession {
       this.#consumer.seek({ topic: state.topic, partition: state.partition, offset: String(state.position) });
       return;
     }
-    const fetched = toFetchedBatch(state.stream, fetch);
+    const fetched = fetch.toFetchedBatch(state.stream, this.#limits[state.stream]);
     state.position = fetched.nextOffset;
     resolveOffset(batch.lastOffset());
     this.#events.fetched(fetched);

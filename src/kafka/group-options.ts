@@ -1,8 +1,12 @@
+import type { ReadLimits } from './records/index.ts';
+
 /** How a member of a pipeline's consumer group behaves. Times in ms, sizes in bytes. */
 export interface GroupOptions {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
+  /** Of records of the source topic. Default: those of topics that the connector writes itself. */
+  readonly limits?: ReadLimits;
   /** Default 30,000 ms. */
   readonly sessionTimeoutMs?: number;
   /** Default 60,000 ms. */

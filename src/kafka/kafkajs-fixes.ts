@@ -11,7 +11,6 @@ import {
   type Compression,
   type ConsumerGroup,
   type CreateRetry,
-  type DecodedBatch,
   type Decoder,
   type EncoderClass,
   type EosManager,
@@ -61,45 +60,21 @@ function stopRetryingWhenClosed(): void {
   replace('retry/index.js', mended);
 }
 
-/** Where the magic byte is in every message format, and the least bytes kafkajs reads as a batch. */
-const MAGIC_OFFSET = 16;
-const RECORD_BATCH_OVERHEAD = 49;
-
 /**
- * Mend 2: the offsets a fetch covers were lost, and big batches overflowed the stack (src/protocol/requests/fetch/v4/
- * decodeMessages.js). kafkajs takes the last record for the end of a batch, but compaction removes records and leaves the
- * batch: it then asks for the same batch again, one offset further each time, and never gets past a batch that became
- * empty at the end of the log. Also `push(...records)` fails from about 120,000 records in one batch.
+ * Mend 2: whatever stood in a batch could fail the fetch, and with it the consumer, the membership and all other partitions, time
+ * and again (src/protocol/requests/fetch/v4/decodeMessages.js): a codec that is not known, damaged bytes, a bomb. Headers of
+ * records became members of one object, copied for each: names that JavaScript knows came back as functions, and the time grew with
+ * the square of their number. Offsets that a batch covers without records were lost. The bytes are handed on as they came:
+ * records/ reads them. Tests: test/unit/kafka/records, test/integration/failures/hostile-records.test.ts.
  */
-function keepCoveredOffsets(): void {
-  const DecoderClass = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
-  const decodeMessageSet =
-    internal<(decoder: Decoder, size: number) => Promise<PartitionData['messages']>>('protocol/messageSet/decoder.js');
-  const decodeRecordBatch = internal<(decoder: Decoder) => Promise<DecodedBatch>>('protocol/recordBatch/v0/decoder.js');
-  const { MAGIC_BYTE } = internal<{ MAGIC_BYTE: number }>('protocol/recordBatch/v0/index.js');
-
+function handBytesOn(): void {
   replace('protocol/requests/fetch/v4/decodeMessages.js', async (decoder: Decoder): Promise<PartitionData['messages']> => {
     const size = decoder.readInt32();
-    if (size <= MAGIC_OFFSET || !decoder.canReadBytes(size)) return [];
-    const bytes = decoder.readBytes(size);
-    const batches = new DecoderClass(bytes);
-    if (bytes.readInt8(MAGIC_OFFSET) !== MAGIC_BYTE) return decodeMessageSet(batches, size);
-    const messages: PartitionData['messages'] = [];
-    while (batches.canReadBytes(RECORD_BATCH_OVERHEAD)) {
-      let batch: DecodedBatch;
-      try {
-        batch = await decodeRecordBatch(batches);
-      } catch (error) {
-        // A response may end in the middle of a batch: that batch comes whole with the next fetch.
-        if (error instanceof Error && error.name === 'KafkaJSPartialMessageError') break;
-        throw error;
-      }
-      for (const record of batch.records) messages.push(record);
-      messages.nextOffset = Number(batch.firstOffset) + batch.lastOffsetDelta + 1;
-    }
-    return messages;
+    return size > 0 && decoder.canReadBytes(size) ? decoder.readBytes(size) : NOTHING;
   });
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Mend 3: read_committed let records of aborted transactions through (src/consumer/filterAbortedMessages.js, used by
@@ -324,7 +299,7 @@ function addPartitionsAtOnce(): void {
 
 // The order matters: a module must be replaced before one that uses it is loaded.
 stopRetryingWhenClosed();
-keepCoveredOffsets();
+handBytesOn();
 keepLeaderless();
 mendRefusals();
 readCommittedOnly();

@@ -7,7 +7,6 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
 import { assertVerified, verifyKafkaJs } from './kafkajs-modules.ts';
-import type { PartitionData } from './partition-fetch.ts';
 import type { MeasuredRecord } from './record-batch.ts';
 
 const load = createRequire(import.meta.url);
@@ -46,12 +45,6 @@ export interface Decoder {
   readBytes(size: number): Buffer;
   canReadBytes(size: number): boolean;
 }
-export interface DecodedBatch {
-  readonly firstOffset: string;
-  readonly lastOffsetDelta: number;
-  readonly records: PartitionData['messages'];
-}
-
 export interface RequestQueue {
   pending: unknown[];
   throttledUntil: number;

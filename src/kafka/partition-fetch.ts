@@ -1,25 +1,10 @@
 /**
- * What one fetch brought for one partition, as a read_committed consumer may see it. Takes the place of kafkajs's Batch
- * (see kafkajs-fixes.ts, mends 2 and 3): records of aborted transactions and control records are left out, and the fetch
- * knows where the log goes on even when nothing in it is visible.
+ * What one fetch brought for one partition: bytes, and what the headers of their batches say. Takes the place of kafkajs's Batch
+ * (see kafkajs-fixes.ts, mends 2 and 3): nothing is decoded before it is asked for, so that no batch can fail kafkajs's fetch
+ * loop, and the fetch knows where the log goes on even when nothing in it is visible.
  */
-
-/** A record as kafkajs decodes it. Key, value and header values are slices of the whole fetch response. */
-export interface DecodedMessage {
-  readonly offset: string;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers?: Record<string, Buffer | string | null | (Buffer | string | null)[] | undefined>;
-  /** Only in the current message format. */
-  readonly isControlRecord?: boolean;
-  readonly batchContext?: { readonly producerId: string; readonly inTransaction: boolean };
-}
-
-interface AbortedTransaction {
-  readonly producerId: string;
-  readonly firstOffset: string;
-}
+import type { AdmitLargeRecord, FetchedBatch, RecordPiece, Stream } from '../core/ports/kafka.ts';
+import { type AbortedTransaction, type FetchedBytes, nextOffset, type ReadLimits, readPieces } from './records/index.ts';
 
 /** One partition of a fetch response. */
 export interface PartitionData {
@@ -27,24 +12,34 @@ export interface PartitionData {
   readonly highWatermark: string;
   readonly lastStableOffset?: string;
   readonly abortedTransactions?: readonly AbortedTransaction[] | null;
-  /** `nextOffset`: one past the last complete batch, as its header tells it. */
-  readonly messages: DecodedMessage[] & { nextOffset?: number };
+  /** The record set as it came. */
+  readonly messages: Buffer;
 }
 
-/** The key of a control record: version (int16), then its type (int16): 0 aborts, 1 commits. */
-const ABORT = 0;
+/** For topics that the connector writes itself, whose records are as large as their producer made them. */
+export const OWN_TOPIC_LIMITS: ReadLimits = {
+  maxRecordBytes: 128 * 1024 * 1024,
+  maxHeaders: 110_000,
+  maxBatchUnpackedBytes: 1024 ** 3,
+};
+
+/** Records of other topics are read one at a time, whatever their size: their reader holds nothing else. */
+export const ADMIT_ALL: AdmitLargeRecord = async () => () => undefined;
 
 export class PartitionFetch {
   readonly topic: string;
   readonly partition: number;
   readonly highWatermark: string;
   readonly fetchedOffset: string;
-  /** Visible records, in order. */
-  readonly messages: readonly DecodedMessage[];
+  /** kafkajs looks at how many there are. */
+  readonly messages: readonly never[] = [];
   readonly fetchOffset: number;
   readonly nextOffset: number;
   /** Last stable offset: what a read_committed consumer can reach. */
   readonly endOffset: number;
+  readonly #fetched: FetchedBytes;
+  /** The offsets in the batches' headers are beyond what a number holds. */
+  readonly #failure: unknown;
 
   constructor(topic: string, fetchedOffset: string, data: PartitionData) {
     this.topic = topic;
@@ -53,15 +48,43 @@ export class PartitionFetch {
     this.fetchedOffset = fetchedOffset;
     this.fetchOffset = Number(fetchedOffset);
     this.endOffset = Number(data.lastStableOffset ?? data.highWatermark);
-    this.messages = visible(data, this.fetchOffset);
-    const last = data.messages[data.messages.length - 1];
-    const passed = data.messages.nextOffset ?? (last === undefined ? this.fetchOffset : Number(last.offset) + 1);
-    this.nextOffset = Math.max(this.fetchOffset, passed);
+    this.#fetched = {
+      partition: data.partition,
+      fetchOffset: this.fetchOffset,
+      endOffset: Number(data.highWatermark),
+      bytes: data.messages,
+      aborted: data.abortedTransactions ?? [],
+    };
+    let next = this.fetchOffset;
+    try {
+      next = nextOffset(this.#fetched);
+    } catch (error) {
+      this.#failure = error;
+    }
+    this.nextOffset = next;
+  }
+
+  get bytes(): number {
+    return this.#fetched.bytes.length;
+  }
+
+  /** The records that a read_committed consumer may see. */
+  pieces(limits: ReadLimits, admit: AdmitLargeRecord): AsyncIterable<RecordPiece> {
+    return readPieces(this.#fetched, limits, admit);
+  }
+
+  /** @throws RangeError when the log has grown past 2^53. */
+  toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
+    if (this.#failure !== undefined) {
+      throw new RangeError(`${this.topic}-${this.partition} has an offset above 2^53 - 1`, { cause: this.#failure });
+    }
+    const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
+    return { stream, partition, fetchOffset, nextOffset: next, endOffset, bytes, pieces: (admit) => this.pieces(limits, admit) };
   }
 
   /** kafkajs leaves an empty batch out: this one is delivered whenever it moves the position. */
   isEmpty(): boolean {
-    return this.nextOffset === this.fetchOffset;
+    return this.nextOffset === this.fetchOffset && this.#failure === undefined;
   }
 
   /** kafkajs resolves such batches behind the handler's back: there are none. */
@@ -70,7 +93,7 @@ export class PartitionFetch {
   }
 
   firstOffset(): string | null {
-    return this.messages[0]?.offset ?? null;
+    return this.isEmpty() ? null : this.fetchedOffset;
   }
 
   lastOffset(): string {
@@ -82,29 +105,6 @@ export class PartitionFetch {
   }
 
   offsetLagLow(): string {
-    return String(Number(this.highWatermark) - 1 - Number(this.firstOffset() ?? this.fetchedOffset));
+    return String(Number(this.highWatermark) - 1 - this.fetchOffset);
   }
-}
-
-function visible(data: PartitionData, from: number): DecodedMessage[] {
-  // Brokers promise no order, and transactions of several producers interleave.
-  const aborted = [...(data.abortedTransactions ?? [])]
-    .map(({ producerId, firstOffset }) => ({ producerId, firstOffset: Number(firstOffset) }))
-    .sort((a, b) => a.firstOffset - b.firstOffset);
-  const aborting = new Set<string>();
-  let nextAborted = 0;
-  const messages: DecodedMessage[] = [];
-  for (const message of data.messages) {
-    const offset = Number(message.offset);
-    for (let next = aborted[nextAborted]; next !== undefined && next.firstOffset <= offset; next = aborted[++nextAborted]) {
-      aborting.add(next.producerId);
-    }
-    const context = message.batchContext;
-    if (message.isControlRecord === true) {
-      if (context !== undefined && message.key?.readInt16BE(2) === ABORT) aborting.delete(context.producerId);
-    } else if (offset >= from && !(context?.inTransaction === true && aborting.has(context.producerId))) {
-      messages.push(message);
-    }
-  }
-  return messages;
 }

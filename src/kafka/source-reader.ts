@@ -12,11 +12,14 @@ import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { isClientClosed } from './kafkajs-fixes.ts';
 import type { Asked } from './missing-right.ts';
-import { toOffset, toRecords } from './offsets.ts';
-import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
+import { toOffset } from './offsets.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from './partition-fetch.ts';
+import type { ReadLimits } from './records/index.ts';
 
 export interface SourceReaderOptions {
   readonly topic: string;
+  /** Default: those of topics that the connector writes itself. */
+  readonly limits?: ReadLimits;
   /** Most bytes of one fetch; a single larger record still comes. Default 1 MiB. */
   readonly maxFetchBytes?: number;
   /** Connections are closed after this time without a read. Default 30,000 ms. */
@@ -29,6 +32,8 @@ const READ_COMMITTED = 1;
 const MAX_FAILURES = 14;
 /** Fetches in a row that find the log's end before the last offset wanted: a new leader may learn the end a little later. */
 const MAX_EARLY_ENDS = 20;
+
+type Fetched = Pick<PartitionFetch, 'nextOffset' | 'highWatermark' | 'pieces'>;
 
 export class KafkaSourceReader implements SourceReader {
   readonly #connect: ConnectOptions;
@@ -64,8 +69,7 @@ export class KafkaSourceReader implements SourceReader {
         if (fetch.nextOffset > position) {
           earlyEnds = 0;
           position = fetch.nextOffset;
-          await onPiece({ records: toRecords(fetch, range.to), unreadable: undefined, nextOffset: position });
-          stopped.throwIfAborted();
+          await this.#deliver(fetch, range.to, onPiece, stopped);
         } else if (Number(fetch.highWatermark) <= position && ++earlyEnds > MAX_EARLY_ENDS) {
           const where = `${this.#options.topic}-${range.partition}`;
           throw new Error(`${where} ends at ${position}, before offset ${range.to}: was the topic created again?`);
@@ -93,8 +97,21 @@ export class KafkaSourceReader implements SourceReader {
     this.#idle.unref();
   }
 
+  async #deliver(
+    fetch: Fetched,
+    to: number,
+    onPiece: (piece: RecordPiece) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for await (const piece of fetch.pieces(this.#options.limits ?? OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+      await onPiece(piece.nextOffset > to ? upTo(to, piece) : piece);
+      signal.throwIfAborted();
+      if (piece.nextOffset > to) return;
+    }
+  }
+
   /** One fetch, with retries. Below the log's start it comes back empty, with the start as the next offset. */
-  async #fetch(partition: number, position: number, signal: AbortSignal): Promise<PartitionFetch> {
+  async #fetch(partition: number, position: number, signal: AbortSignal): Promise<Fetched> {
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted();
       try {
@@ -112,7 +129,7 @@ export class KafkaSourceReader implements SourceReader {
     }
   }
 
-  async #fetchOnce(cluster: Cluster, partition: number, position: number): Promise<PartitionFetch> {
+  async #fetchOnce(cluster: Cluster, partition: number, position: number): Promise<Fetched> {
     const { topic } = this.#options;
     await cluster.addMultipleTargetTopics([topic]);
     await cluster.refreshMetadataIfNecessary();
@@ -138,11 +155,24 @@ export class KafkaSourceReader implements SourceReader {
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'KafkaJSOffsetOutOfRange') throw error;
       const start = await logStart(cluster, topic, partition);
-      const nothing = { partition, highWatermark: String(start), messages: [] as PartitionData['messages'] };
-      nothing.messages.nextOffset = start;
-      return new PartitionFetch(topic, String(position), nothing);
+      return {
+        nextOffset: start,
+        highWatermark: String(start),
+        async *pieces() {
+          yield { records: [], unreadable: undefined, nextOffset: start };
+        },
+      };
     }
   }
+}
+
+/** What of a piece lies at or below an offset. */
+function upTo(to: number, { records, unreadable, nextOffset }: RecordPiece): RecordPiece {
+  return {
+    records: records.filter(({ offset }) => offset <= to),
+    unreadable: unreadable && unreadable.from <= to ? { ...unreadable, to: Math.min(unreadable.to, to + 1) } : undefined,
+    nextOffset,
+  };
 }
 
 async function logStart(cluster: Cluster, topic: string, partition: number): Promise<number> {

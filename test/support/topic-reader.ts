@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
-import { headerList, type NamedHeaders } from './headers.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/partition-fetch.ts';
+import { type BatchHeader, nextOffset, RECORDS_AT, readPieces, walkBatches } from '../../src/kafka/records/index.ts';
 
 export interface ReadRecord {
   readonly topic: string;
@@ -20,7 +21,8 @@ export interface ReadRecord {
 
 const READ_COMMITTED = 1;
 const READ_UNCOMMITTED = 0;
-/** First key bytes of a control record: version 0; then its type, where 0 aborts. */
+/** Where the one record of a control batch has its type, behind five numbers of a byte each and its version; 0 aborts. */
+const MARKER_TYPE_AT = RECORDS_AT + 5 + 2;
 const ABORT = 0;
 const PARTITION_BYTES = 8 * 1024 * 1024;
 /** Of all partitions in one answer. */
@@ -29,27 +31,13 @@ const REQUEST_BYTES = 32 * 1024 * 1024;
 const PATIENCE_MS = 30_000;
 const REQUEST_MS = 5_000;
 
-interface FetchedMessage {
-  readonly offset: string;
-  readonly timestamp: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers?: NamedHeaders;
-  readonly isControlRecord?: boolean;
-  readonly batchContext?: { readonly producerId: string; readonly inTransaction: boolean };
-}
-
-interface FetchedMessages extends ReadonlyArray<FetchedMessage> {
-  /** Kept by src/kafka/kafkajs-fixes.ts, mend 2: batches may be empty after compaction. */
-  readonly nextOffset?: number;
-}
-
 interface FetchedPartition {
   readonly partition: number;
   readonly lastStableOffset: string;
   readonly highWatermark: string;
   readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
-  readonly messages: FetchedMessages;
+  /** The record set as it came (src/kafka/kafkajs-fixes.ts, mend 2). */
+  readonly messages: Buffer;
 }
 
 /** What one partition had. */
@@ -189,32 +177,25 @@ export class TopicReader {
     const answered: readonly FetchedPartition[] = responses[0]?.partitions ?? [];
     const missing = led.find((partition) => !answered.some((one) => one.partition === partition));
     if (missing !== undefined) throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
-    return answered.map((data) => this.#take(data, peek));
+    return Promise.all(answered.map((data) => this.#take(data, peek)));
   }
 
-  #take(data: FetchedPartition, peek: boolean): Fetched {
-    const { partition } = data;
+  async #take(data: FetchedPartition, peek: boolean): Promise<Fetched> {
+    const { partition, messages, highWatermark } = data;
     const position = this.#positions.get(partition) ?? 0;
-    const end = Number(this.#isolation === READ_COMMITTED ? data.lastStableOffset : data.highWatermark);
-    const stable = data.lastStableOffset === data.highWatermark;
-    if (peek) return { partition, records: [], end, stable };
-    const covered = data.messages.nextOffset ?? Number(data.messages.at(-1)?.offset ?? position - 1) + 1;
-    this.#positions.set(partition, Math.max(position, covered));
-    const visible: readonly FetchedMessage[] =
-      this.#isolation === READ_COMMITTED
-        ? committed(data)
-        : data.messages.filter((one: FetchedMessage) => one.isControlRecord !== true);
-    const records = visible
-      .filter(({ offset }) => Number(offset) >= position)
-      .map(({ offset, timestamp, key, value, headers = {} }) => ({
-        topic: this.#topic,
-        partition,
-        offset: Number(offset),
-        timestampMs: Number(timestamp),
-        key,
-        value,
-        headers: headerList(headers),
-      }));
+    const end = Number(this.#isolation === READ_COMMITTED ? data.lastStableOffset : highWatermark);
+    const stable = data.lastStableOffset === highWatermark;
+    const records: ReadRecord[] = [];
+    if (peek) return { partition, records, end, stable };
+    const response = { partition, fetchOffset: position, endOffset: Number(highWatermark), bytes: messages, aborted: [] };
+    for (const { start, end: behind } of this.#isolation === READ_COMMITTED ? committed(data) : walkBatches(messages)) {
+      const batch = { ...response, bytes: messages.subarray(start, behind) };
+      for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+        if (piece.unreadable !== undefined) throw new Error(`${this.#topic}-${partition}: ${piece.unreadable.poison.message}`);
+        for (const record of piece.records) records.push({ topic: this.#topic, ...record });
+      }
+    }
+    this.#positions.set(partition, nextOffset(response));
     return { partition, records, end, stable };
   }
 
@@ -242,21 +223,21 @@ export class TopicReader {
   }
 }
 
-/** The records of a fetch that no aborted transaction wrote, as the protocol says: by producer, from its first offset to its marker. */
-function committed({ messages, abortedTransactions }: FetchedPartition): FetchedMessage[] {
+/** The batches of a fetch that no aborted transaction wrote, as the protocol says: by producer, from its first offset to its marker. */
+function committed({ messages, abortedTransactions }: FetchedPartition): BatchHeader[] {
   const pending = [...(abortedTransactions ?? [])].sort((a, b) => Number(a.firstOffset) - Number(b.firstOffset));
   const aborting = new Set<string>();
-  const visible: FetchedMessage[] = [];
-  for (const message of messages) {
-    while (pending[0] !== undefined && Number(pending[0].firstOffset) <= Number(message.offset)) {
+  const visible: BatchHeader[] = [];
+  for (const batch of walkBatches(messages)) {
+    while (pending[0] !== undefined && Number(pending[0].firstOffset) <= batch.lastOffset) {
       aborting.add(pending[0].producerId);
       pending.shift();
     }
-    const producer = message.batchContext?.producerId ?? '';
-    if (message.isControlRecord === true) {
-      if (message.key?.readInt16BE(2) === ABORT) aborting.delete(producer);
-    } else if (message.batchContext?.inTransaction !== true || !aborting.has(producer)) {
-      visible.push(message);
+    const producer = String(batch.producerId);
+    if (batch.control) {
+      if (messages.readInt16BE(batch.start + MARKER_TYPE_AT) === ABORT) aborting.delete(producer);
+    } else if (!batch.transactional || !aborting.has(producer)) {
+      visible.push(batch);
     }
   }
   return visible;

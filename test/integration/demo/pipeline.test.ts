@@ -38,8 +38,8 @@ test('each pipeline is judged, and its problems bear its name', async () => {
   for (const pipeline of demoPipelines(namesWith(''))) {
     const { outcomes, source: topic } = pipeline.names;
     const value = Buffer.from(JSON.stringify({ ...OUTCOME, source: source(topic, 0, 7) }));
-    pipeline.take({ topic: outcomes, key: null, value, headers: {} });
-    pipeline.take({ topic: "another's", key: null, value, headers: {} });
+    pipeline.take({ topic: outcomes, key: null, value, headers: [] });
+    pipeline.take({ topic: "another's", key: null, value, headers: [] });
     const { problems } = await pipeline.judge(new Screen(process.stdout), SANDBOX);
     assert.deepEqual(problems, [`${pipeline.name}: never produced: 1 record, at (partition-offset) 0-7`]);
   }

@@ -1,136 +1,79 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toFetchedBatch, toOffset, toRecords } from '../../../src/kafka/offsets.ts';
-import { type DecodedMessage, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
+import { toOffset } from '../../../src/kafka/offsets.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
+import { type TestBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../support/record-batches.ts';
 
-function data(messages: DecodedMessage[], given: Partial<PartitionData> = {}, nextOffset?: number): PartitionData {
-  const list: PartitionData['messages'] = messages;
-  if (nextOffset !== undefined) list.nextOffset = nextOffset;
-  return { partition: 3, highWatermark: '100', lastStableOffset: '90', abortedTransactions: null, messages: list, ...given };
+function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
+  const messages = Buffer.concat(batches);
+  return { partition: 3, highWatermark: '100', lastStableOffset: '90', abortedTransactions: null, messages, ...given };
 }
 
-function record(offset: number, producerId = '-1', key: Buffer | null = null): DecodedMessage {
-  const batchContext = { producerId, inTransaction: producerId !== '-1' };
-  return {
-    offset: String(offset),
-    timestamp: '7',
-    key,
-    value: Buffer.from(`v${offset}`),
-    headers: {},
-    isControlRecord: false,
-    batchContext,
-  };
-}
-
-function marker(offset: number, producerId: string, type: 'abort' | 'commit'): DecodedMessage {
-  const key = Buffer.from([0, 0, 0, type === 'abort' ? 0 : 1]);
-  return { ...record(offset, producerId, key), isControlRecord: true };
-}
-
-const offsets = (fetch: PartitionFetch) => fetch.messages.map(({ offset }) => Number(offset));
-
-describe('a fetch of one partition, read_committed', () => {
-  it('hides interleaved aborted transactions of several producers, whatever order the broker lists them in', () => {
-    const messages = [
-      record(0, '1'),
-      record(1, '2'),
-      record(2),
-      record(3, '3'),
-      marker(4, '2', 'abort'),
-      record(5, '2'),
-      record(6, '1'),
-      marker(7, '1', 'abort'),
-      marker(8, '3', 'commit'),
-      marker(9, '2', 'commit'),
-    ];
-    const abortedTransactions = [
-      { producerId: '2', firstOffset: '1' },
-      { producerId: '1', firstOffset: '0' },
-    ];
-    const fetch = new PartitionFetch('t', '0', data(messages, { abortedTransactions }, 10));
-    assert.deepEqual(offsets(fetch), [2, 3, 5]);
-    assert.equal(fetch.nextOffset, 10);
+/** Two records, from offset 5 on. */
+const two = (given: TestBatch = {}) =>
+  writeBatch({
+    baseOffset: 5,
+    baseTimestamp: 7n,
+    records: [{ value: Buffer.from('v5') }, { value: Buffer.from('v6') }],
+    ...given,
   });
 
-  it('does not take a record whose key is four zero bytes for the end of an aborted transaction', () => {
-    const messages = [
-      record(0, '1', Buffer.alloc(4)),
-      record(1, '1'),
-      marker(2, '1', 'abort'),
-      record(3, '1'),
-      marker(4, '1', 'commit'),
-    ];
-    const fetch = new PartitionFetch(
-      't',
-      '0',
-      data(messages, { abortedTransactions: [{ producerId: '1', firstOffset: '0' }] }, 5),
-    );
-    assert.deepEqual(offsets(fetch), [3]);
-  });
-
-  it('hides an aborted transaction whose first record is no longer in the log', () => {
-    const messages = [record(5, '1'), marker(6, '1', 'abort'), record(7, '1')];
-    const fetch = new PartitionFetch(
-      't',
-      '5',
-      data(messages, { abortedTransactions: [{ producerId: '1', firstOffset: '2' }] }, 8),
-    );
-    assert.deepEqual(offsets(fetch), [7]);
-  });
-
-  it('leaves out records before the offset asked for', () => {
-    const fetch = new PartitionFetch('t', '12', data([record(10), record(11), record(12), record(13)], {}, 14));
-    assert.deepEqual(offsets(fetch), [12, 13]);
-    assert.equal(fetch.fetchOffset, 12);
-  });
-
+describe('a fetch of one partition', () => {
   it('passes a batch whose last records were compacted away, and one that is empty', () => {
-    assert.equal(new PartitionFetch('t', '5', data([record(5)], {}, 9)).nextOffset, 9);
-    const empty = new PartitionFetch('t', '5', data([], {}, 9));
+    assert.equal(new PartitionFetch('t', '5', data([two({ lastDelta: 3 })])).nextOffset, 9);
+    const empty = new PartitionFetch('t', '5', data([two({ records: [], lastDelta: 3 })]));
     assert.equal(empty.nextOffset, 9);
     assert.equal(empty.isEmpty(), false);
     assert.equal(empty.lastOffset(), '8');
   });
 
-  it('is empty when the partition had nothing new', () => {
-    const fetch = new PartitionFetch('t', '90', data([]));
-    assert.equal(fetch.isEmpty(), true);
-    assert.equal(fetch.nextOffset, 90);
+  it('is empty when the partition had nothing new, and when it ends within its first batch', () => {
+    for (const batches of [[], [two().subarray(0, -1)]]) {
+      const fetch = new PartitionFetch('t', '90', data(batches));
+      assert.deepEqual([fetch.isEmpty(), fetch.nextOffset, fetch.firstOffset()], [true, 90, null]);
+    }
   });
 
   it('never moves back', () => {
-    assert.equal(new PartitionFetch('t', '20', data([record(10)], {}, 11)).nextOffset, 20);
+    assert.equal(new PartitionFetch('t', '20', data([two()])).nextOffset, 20);
   });
 
-  it('becomes the batch that the engine reads', async () => {
-    const batch = toFetchedBatch('source', new PartitionFetch('t', '5', data([record(5), record(6)], {}, 8)));
-    assert.equal(batch.stream, 'source');
-    assert.deepEqual([batch.partition, batch.fetchOffset, batch.nextOffset, batch.endOffset, batch.bytes], [3, 5, 8, 90, 4]);
+  it('becomes the batch that the engine reads, without what was aborted', async () => {
+    const aborted = writeBatch({ baseOffset: 7, producerId: 9n, attributes: TRANSACTIONAL, records: [{}] });
+    const abortedTransactions = [{ producerId: '9', firstOffset: '7' }];
+    const fetched = data([two(), aborted, writeMarker(8, 9n, 'abort')], { abortedTransactions });
+    const batch = new PartitionFetch('t', '6', fetched).toFetchedBatch('source', OWN_TOPIC_LIMITS);
+    const { stream, partition, fetchOffset, nextOffset, endOffset, bytes } = batch;
+    assert.deepEqual(
+      [stream, partition, fetchOffset, nextOffset, endOffset, bytes],
+      ['source', 3, 6, 9, 90, fetched.messages.length],
+    );
     const pieces = [];
-    for await (const piece of batch.pieces(async () => () => undefined)) pieces.push(piece);
-    assert.deepEqual(pieces[0]?.records[1], {
-      partition: 3,
-      offset: 6,
-      timestampMs: 7,
-      key: null,
-      value: Buffer.from('v6'),
-      headers: [],
-    });
+    for await (const piece of batch.pieces(ADMIT_ALL)) pieces.push(piece);
+    const record = { partition: 3, offset: 6, timestampMs: 7, key: null, value: Buffer.from('v6'), headers: [] };
+    assert.deepEqual(pieces, [{ records: [record], unreadable: undefined, nextOffset: 9 }]);
+  });
+
+  it('with bytes that are no batch is an unreadable range, and fails nothing before it is read', async () => {
+    const damaged = two();
+    damaged.fill(0xff, 61);
+    const fetch = new PartitionFetch('t', '5', data([damaged]));
+    assert.deepEqual([fetch.isEmpty(), fetch.nextOffset], [false, 7]);
+    const ranges = [];
+    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+      assert.deepEqual(records, []);
+      ranges.push([unreadable?.from, unreadable?.to, unreadable?.poison.reason]);
+    }
+    assert.deepEqual(ranges, [[5, 7, 'unreadable_batch']]);
   });
 });
 
 describe('offsets', () => {
   it('beyond what a number holds exactly are refused', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
-    for (const text of ['9007199254740993', '-1', '', 'x', '1.5']) {
-      if (text === '') continue;
-      assert.throws(() => toOffset(text), RangeError, text);
-    }
-    const fetch = new PartitionFetch('t', '9007199254740990', data([record(5)], {}, 2 ** 53 + 2));
-    assert.throws(() => toFetchedBatch('source', fetch), RangeError);
-  });
-
-  it('limit the records taken', () => {
-    assert.equal(toRecords(new PartitionFetch('t', '0', data([record(0), record(1), record(2)], {}, 3)), 1).length, 2);
+    for (const text of ['9007199254740993', '-1', 'x', '1.5']) assert.throws(() => toOffset(text), RangeError, text);
+    const fetch = new PartitionFetch('t', '9007199254740990', data([two({ baseOffset: 2 ** 53 - 1 })]));
+    assert.equal(fetch.isEmpty(), false, 'it is delivered, so that it is refused');
+    assert.throws(() => fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS), RangeError);
   });
 });
