@@ -1,5 +1,6 @@
 /** From the configuration of a pipeline to what the engine takes. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
+import type { ReadLimits } from '../kafka/index.ts';
 import type { PipelineOptions } from '../pipeline/options.ts';
 
 /** Rows of one settling transaction, and the bytes that end a chunk earlier: measured, see docs/adr/0005. */
@@ -9,6 +10,15 @@ const MAX_OFFSET_BYTES = 256 * 1024;
 const UPLOAD_DRAIN_MS = 60_000;
 const RESET_CONFIRM_MS = 2_000;
 const CLAIMS_AT_A_TIME = 8;
+
+/** Times content and metadata: escapes make JSON longer, and an event has other members. */
+const LARGEST_RECORD = 4;
+
+/** What a record of the source may be before anything of it is looked at. */
+export function readLimits(source: PipelineConfig['source']): ReadLimits {
+  const { maxContentBytes, maxMetadataBytes, maxHeaders, maxBatchUnpackedBytes } = source;
+  return { maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes), maxHeaders, maxBatchUnpackedBytes };
+}
 
 export function enginePipeline(config: Config, pipeline: PipelineConfig): PipelineOptions {
   const { review, kafka } = pipeline;

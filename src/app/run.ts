@@ -26,7 +26,7 @@ import type { Formats } from './formats.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
 import { openFormats } from './open-formats.ts';
-import { enginePipeline } from './pipeline-options.ts';
+import { enginePipeline, readLimits } from './pipeline-options.ts';
 import { serviceClient } from './service-client.ts';
 import { systemClock, systemRandom } from './system.ts';
 
@@ -203,11 +203,13 @@ function supervise(parts: {
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const { formats } = parts;
+  const limits = readLimits(source);
   const kind = formats.wrap(pipeline, kindOf(pipeline, service, logger, formats.of, parts.results.reader), logger);
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({
         ...topics,
+        limits,
         sessionTimeoutMs: tuning.sessionTimeoutMs,
         heartbeatMs: tuning.heartbeatMs,
         metadataMaxAgeMs: tuning.metadataMaxAgeMs,
@@ -217,7 +219,7 @@ function supervise(parts: {
       }),
       producers: kafka.producers({ ...topics, transactionTimeoutMs: tuning.transactionTimeoutMs }),
       admin: kafka.admin,
-      reader: kafka.sourceReader({ topic: source.topic }),
+      reader: kafka.sourceReader({ topic: source.topic, limits }),
       kind,
       clock: systemClock,
       random: systemRandom,

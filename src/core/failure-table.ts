@@ -14,6 +14,26 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     options: ['source.types', 'source.nullValues', 'source.maxContent'],
   },
   {
+    event: 'record batch that cannot be read',
+    connector:
+      'Makes a dead letter of each of its offsets that cannot be read, with reason, message and coordinates, and without key, value and headers. Reads on behind it.',
+    user: '`dead_lettered_total{reason="unreadable_batch"}`, log line at warn with partition and offsets',
+    options: ['source.maxBatchUnpacked'],
+  },
+  {
+    event: 'record too large to be read',
+    connector:
+      'Passes a record larger than four times the content and metadata allowed without holding it, and makes it a dead letter with reason, message and coordinates alone.',
+    user: '`dead_lettered_total{reason="too_large"}`, log line at warn with partition and offset',
+    options: ['source.maxContent', 'source.maxMetadata'],
+  },
+  {
+    event: 'record with too many headers',
+    connector: 'Makes it a dead letter with reason, message and coordinates alone.',
+    user: '`dead_lettered_total{reason="too_many_headers"}`, log line at warn with partition and offset',
+    options: ['source.maxHeaders'],
+  },
+  {
     event: 'type rejected on create',
     connector:
       'Holds the type back and asks again with one batch per pause. What waits keeps no content in memory and is read from the source again, so other types go on, in each partition until `maxSpan`. By choice: dead letters.',

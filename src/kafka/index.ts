@@ -15,6 +15,7 @@ import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
 export { questionFailure } from './question-failure.ts';
+export type { ReadLimits } from './records/index.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, SaslOptions, SecurityOptions, SourceReaderOptions, TlsOptions };
 export { Security };
 

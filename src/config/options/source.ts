@@ -51,6 +51,18 @@ export function sourceOptions() {
       min: 1,
       max: 100_000,
     }),
+    maxHeaders: integer({
+      help: 'Most headers that a record may have; one with more becomes a dead letter by its coordinates alone.',
+      fallback: 1_000,
+      min: 1,
+      max: 100_000,
+    }),
+    maxBatchUnpacked: bytes({
+      help: 'Most bytes that one record batch of the topic may unpack to; the records behind that become dead letters by their coordinates alone.',
+      fallback: '1GiB',
+      min: '1MiB',
+      max: '64GiB',
+    }),
     maxSpan: integer({
       help: 'How much of a partition may be under way: its records in live batches, and the offsets from the first record that is in none yet to the newest read. Beyond it the intake of the partition pauses.',
       fallback: 200_000,

@@ -1,0 +1,138 @@
+/**
+ * Records and record batches that a producer may write and that are not to be read: through the whole connector, over a real broker.
+ * The name of a test begins with the event of its row.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS } from '../../../dev/kafka/hostile-batches.ts';
+import { type RawRecord, rawBatch } from '../../../dev/kafka/raw-batch.ts';
+import { RawProducer } from '../../../dev/kafka/raw-producer.ts';
+import { headersAsBytes } from '../../support/headers.ts';
+import { testKafka } from '../../support/kafka.ts';
+import { type Stack, startStack } from '../../support/stack.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { TerminalRecords } from '../../support/terminal-records.ts';
+
+const MIB = 1024 * 1024;
+/** Of each scene, from its last record to its last terminal record. */
+const WITHIN_MS = 30_000;
+/** What the chart gives a replica by default. */
+const CONTAINER_MIB = 512;
+
+const kafka = await testKafka();
+const producer = new RawProducer(kafka.brokers);
+after(() => producer.close());
+
+const good = (n: number): RawRecord => ({ key: `k${n}`, value: JSON.stringify({ type: 'post', content: `text ${n}` }) });
+
+/** A stack of two partitions: partition 0 takes `batches` between good records, partition 1 good records only. */
+async function scene(
+  batches: readonly Buffer[],
+  given: { readonly source?: Readonly<Record<string, unknown>>; readonly recordsIn?: (batch: number) => number } = {},
+) {
+  const stack = await startStack(kafka, temporaryDirectory(), {
+    partitions: 2,
+    pipeline: {
+      source: { ...given.source },
+      batch: { maxRows: 50, maxAge: '200ms' },
+      review: { poll: { initial: '50ms', max: '500ms' } },
+    },
+  });
+  const { source } = stack.topics;
+  let beside = 0;
+  const aside = async () => {
+    await producer.write(source, 1, await rawBatch({ records: [good(beside)] }));
+    return { partition: 1, offset: beside++ };
+  };
+  const fine = [{ partition: 0, offset: await producer.write(source, 0, await rawBatch({ records: [good(0), good(1)] })) }];
+  fine.push({ partition: 0, offset: 1 }, await aside());
+  const hostile: { partition: number; offset: number }[][] = [];
+  for (const [index, batch] of batches.entries()) {
+    const first = await producer.write(source, 0, batch);
+    const count = given.recordsIn?.(index) ?? 1;
+    hostile.push(Array.from({ length: count }, (_, n) => ({ partition: 0, offset: first + n })));
+    fine.push({ partition: 0, offset: await producer.write(source, 0, await rawBatch({ records: [good(index)] })) });
+  }
+  fine.push(await aside());
+  const replica = await stack.startReplica();
+  const terminal = new TerminalRecords(kafka, stack);
+  await replica.logged('owns the shard');
+  const all = [...fine, ...hostile.flat()];
+  await terminal.untilCount(all.length, WITHIN_MS);
+  terminal.assertOnceEach(all);
+  for (const at of fine) assert.equal(terminal.one(at).decision?.status, 'SUCCESS', `${at.partition}:${at.offset}`);
+  assert.equal(await replica.metric('claims_total'), 2, 'no shard was lost');
+  return { stack, replica, terminal, hostile };
+}
+
+/** The most memory that the process ever had. */
+function peakMib({ replicas: [replica] }: Stack): number {
+  const status = readFileSync(`/proc/${replica?.process.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+test('record that cannot be reviewed: headers of any name, twice and null, come back in its dead letter as they were', async (t) => {
+  const records = Object.values(ODD_HEADERS).map((headers) => ({ value: 'not JSON', headers }));
+  const reviewed = Object.values(ODD_HEADERS).map((headers) => ({ ...good(7), headers }));
+  const batches = [await rawBatch({ records }), await rawBatch({ records: reviewed })];
+  const { stack, terminal, hostile } = await scene(batches, { recordsIn: () => records.length });
+  t.after(() => stack.stop());
+  for (const [index, at] of (hostile[0] ?? []).entries()) {
+    const { reason, record } = terminal.one(at);
+    assert.equal(reason, 'not_json');
+    const sent = headersAsBytes(records[index]?.headers ?? []);
+    assert.deepEqual(record.headers.slice(0, sent.length), sent);
+  }
+  for (const at of hostile[1] ?? []) assert.equal(terminal.one(at).decision?.status, 'SUCCESS');
+});
+
+test('record with too many headers: it becomes a dead letter by its coordinates, at once, and the partition goes on', async (t) => {
+  const headers = manyHeaders(100_000);
+  const few = manyHeaders(1_000);
+  const batches = [
+    await rawBatch({ records: [{ ...good(1), headers }] }),
+    await rawBatch({ records: [{ ...good(2), headers: few }] }),
+    await rawBatch({ records: [{ ...good(3), headers: Array.from(headers, () => ['same', null] as const) }] }),
+  ];
+  const { stack, terminal, hostile } = await scene(batches);
+  t.after(() => stack.stop());
+  const [many, allowed, same] = hostile.map(([at]) => terminal.one(at ?? assert.fail()));
+  assert.deepEqual([many?.reason, same?.reason], ['too_many_headers', 'too_many_headers']);
+  assert.deepEqual([many?.record.key, many?.record.value], [null, null]);
+  assert.equal(allowed?.decision?.status, 'SUCCESS');
+});
+
+test('record too large to be read: bombs become dead letters by their coordinates, without the memory that they unpack to', async (t) => {
+  const large = await bomb(200 * MIB);
+  const batches = [...Array.from({ length: 12 }, () => large), await bomb(300 * MIB)];
+  const { stack, terminal, hostile } = await scene(batches);
+  t.after(() => stack.stop());
+  for (const [at] of hostile) assert.equal(terminal.one(at ?? assert.fail()).reason, 'too_large');
+  const peak = peakMib(stack);
+  assert.ok(peak < CONTAINER_MIB, `${peak} MiB`);
+});
+
+test('record batch that cannot be read: the offsets that are left of it become dead letters, and what only looks damaged is read', async (t) => {
+  const odd = Object.values(MALFORMED_BODIES);
+  const batches = await Promise.all(odd.map((body) => rawBatch({ records: [good(1), good(2)], ...body })));
+  batches.push(await rawBatch({ records: [good(3), { value: Buffer.alloc(4 * MIB) }, good(4), good(5)], codec: 'gzip' }));
+  const { stack, replica, terminal, hostile } = await scene(batches, {
+    source: { maxBatchUnpacked: '2MiB' },
+    recordsIn: (batch) => (batch < odd.length ? 2 : 4),
+  });
+  t.after(() => stack.stop());
+  const ends = hostile.map((batch) =>
+    batch.map((at) => terminal.one(at)).map(({ reason, decision }) => reason ?? decision?.status),
+  );
+  assert.deepEqual(
+    ends.slice(0, -1),
+    odd.map(() => ['SUCCESS', 'SUCCESS']),
+  );
+  assert.deepEqual(ends.at(-1), ['SUCCESS', 'unreadable_batch', 'unreadable_batch', 'unreadable_batch']);
+  const { topic, partition, from, reason } = await replica.logged(
+    'records of the source topic cannot be read: they become dead letters',
+  );
+  assert.deepEqual([topic, partition, from, reason], [stack.topics.source, 0, hostile.at(-1)?.[1]?.offset, 'unreadable_batch']);
+  assert.equal(await replica.metric('dead_lettered_total', { reason: 'unreadable_batch' }), 3);
+});
