@@ -28,6 +28,12 @@ const { scene, replica } = await run(
         { operation: 'get_batch', action: 'answer', status: 405 },
       ],
     },
+    quoting: {
+      faults: [
+        { operation: 'get_batch', action: 'quote', in: 'message' },
+        { operation: 'get_batch', action: 'quote', in: 'state' },
+      ],
+    },
     unclear: {
       faults: [
         { operation: 'create_batch', action: 'reset_after' },
@@ -102,6 +108,14 @@ test('answer that is not what the interface promises: the call is made again unt
   assert.equal(odd.batches.length, 1);
   await odd.untilLogged(/could not create a batch/);
   await odd.untilLogged(/could not ask for the state/);
+});
+
+test('answer that is not what the interface promises: what it quotes of uploaded rows is not logged', async () => {
+  const quoting = scene('quoting');
+  await quoting.endsWell();
+  // The replica's log, metrics and pages are searched for the content of all scenes when it ends.
+  assert.match(await quoting.untilLogged(/answered 400/), /answered 400 bad_row;/);
+  assert.match(await quoting.untilLogged(/a state that this version does not know/), /which is not shaped like one/);
 });
 
 test('create answered unclearly: it is made again, the orphan is counted and gets no upload', async () => {

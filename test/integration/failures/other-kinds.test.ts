@@ -29,6 +29,11 @@ const { scene, sandbox } = await run(
       events: [{ value: 'never' }],
       pipeline: lookup({ review: { maxReviewTime: '1s', onTimeout: 'error', missingGrace: '30s' } }),
     },
+    nonsense: {
+      events: [{ value: 'page' }, { value: 'fine' }],
+      faults: [{ operation: 'get_decision', action: 'answer', status: 200, body: '<html>sign in</html>', times: 'always' }],
+      pipeline: lookup({ review: { maxReviewTime: '8s', onTimeout: 'error', missingGrace: '30s' } }),
+    },
   },
   {
     policy: {
@@ -40,6 +45,8 @@ const { scene, sandbox } = await run(
 sandbox.makeDecisions([
   { decision_id: 'late', content: 'text', pending: 'always' },
   { decision_id: 'never', content: 'text', pending: 'always' },
+  { decision_id: 'page', type: 'nonsense', content: 'text' },
+  { decision_id: 'fine', content: 'text' },
 ]);
 
 test('import FAILED: the records are submitted again, and halved until the poison record stands alone', async () => {
@@ -81,4 +88,15 @@ test('decision PENDING for ever: by default it is waited for, and said once', as
 
 test('decision PENDING for ever: by choice it ends with status ERROR', async () => {
   assert.deepEqual(outcomes(await scene('ended').ends()), ['ERROR review_timeout']);
+});
+
+test('answer that is not what the interface promises: a lookup is logged with call, id and cause, waits for it, and ends with the reason', async () => {
+  const nonsense = scene('nonsense');
+  const line = JSON.parse(await nonsense.untilLogged(/the answer about a decision makes no sense/));
+  assert.equal(line.level, 'warn');
+  assert.match(line.error, /get_decision at \S+\/v1\/decisions\/page answered 200, but the body is not JSON/);
+  await nonsense.untilMetric('shards_paused', { reason: 'bad_answer' }, (value) => value === 1);
+  assert.deepEqual(outcomes(await nonsense.ends()), ['ERROR decision_unreadable', 'SUCCESS']);
+  assert.equal(await nonsense.metric('shards_paused', { reason: 'bad_answer' }), 0);
+  assert.equal(await nonsense.metric('jobs_failed_total', { reason: 'review_timeout' }), 1);
 });
