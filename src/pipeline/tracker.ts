@@ -14,6 +14,8 @@ import type { ShardRuntime } from './shard-runtime.ts';
 const GROWTH = 1.5;
 /** Of a state that the service may spell as it likes. */
 const STATE_CHARACTERS = 80;
+/** Odd states that are logged, each once. */
+const MAX_SAID = 100;
 
 /** @param last whether what is not through now fails, because its time is over */
 export type Settle = (job: LiveJob, status: RemoteStatus, download: number, last: boolean) => Promise<SettleOutcome>;
@@ -22,7 +24,7 @@ export class Tracker {
   readonly #shard: ShardRuntime;
   readonly #settle: Settle;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
-  readonly #unknownStates = new Set<string>();
+  readonly #said = new Set<string>();
 
   constructor(
     shard: ShardRuntime,
@@ -125,9 +127,11 @@ export class Tracker {
           if (nowMs - this.#shard.status(job).graceFromMs < review.uploadGraceMs) continue;
           return this.#fail(job, 'upload_lost');
         case 'unknown':
-          this.#sayOnce(status.rawState);
+          this.#sayOnce(status.rawState, 'the service reports a state that this version does not know: treated as pending');
           break;
         case 'pending':
+          if (status.withoutResults === true)
+            this.#sayOnce(status.rawState, 'the service reports a finished batch without an address for its results: asking on');
           break;
       }
       if (!isLate) continue;
@@ -162,12 +166,9 @@ export class Tracker {
     }
   }
 
-  #sayOnce(state: string): void {
-    if (this.#unknownStates.has(state)) return;
-    this.#unknownStates.add(state);
-    this.#shard.logger.warn(
-      { state: state.slice(0, STATE_CHARACTERS) },
-      'the service reports a state that this version does not know: treated as pending',
-    );
+  #sayOnce(state: string, what: string): void {
+    if (this.#said.has(`${state} ${what}`) || this.#said.size >= MAX_SAID) return;
+    this.#said.add(`${state} ${what}`);
+    this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
   }
 }

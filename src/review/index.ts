@@ -128,7 +128,7 @@ export function remoteStatus(batch: BatchState): RemoteStatus {
   const state = stateOf(rawState);
   if (state !== 'finished') return { state, rawState, ...expected };
   // Finished, but no address yet: asking again is all that helps.
-  if (resultUrl === undefined) return { state: 'pending', rawState, ...expected };
+  if (resultUrl === undefined) return { state: 'pending', rawState, withoutResults: true, ...expected };
   return { state, rawState, resultUrl, ...expected };
 }
 

@@ -37,6 +37,8 @@ export interface RemoteStatus {
   readonly rawState: string;
   /** Opaque and secret (I6). Present when finished. */
   readonly resultUrl?: string;
+  /** The service calls it finished, but says not where its results are: it is pending. */
+  readonly withoutResults?: boolean;
   /** Rows that the result file should have (success_count + error_count), when the service told. */
   readonly expectedRows?: number;
 }

@@ -340,3 +340,26 @@ test('a batch that turns out to be somebody else’s is given up at once, and it
   world.assertExactlyOnce();
   assert.deepEqual(new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)), new Set(['batch-2 2']));
 });
+
+test('a finished batch without an address for its results is asked about on, and that is logged once', async () => {
+  let without = 20;
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (...call) => {
+          const status = await ports.kind.status(...call);
+          if (status.state !== 'finished' || without-- <= 0) return status;
+          return { state: 'pending', rawState: 'SUCCESS', withoutResults: true };
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 4; n++) world.event(0);
+  await world.untilSettled(30 * 60_000);
+  world.assertExactlyOnce();
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) => message.includes('without an address'));
+  assert.deepEqual([lines?.length, lines?.[0]?.level], [1, 'warn']);
+});
