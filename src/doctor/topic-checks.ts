@@ -90,6 +90,7 @@ function outputFindings(pipeline: PipelineParts, description: TopicDescription, 
         `raise max.message.bytes above ${largest}, or lower source.maxContent`,
       ),
     );
+  else findings.push(...smallMessages(takes, 'a larger decision becomes a dead letter (too_large)'));
   return findings;
 }
 
@@ -104,7 +105,22 @@ function letterFindings(pipeline: PipelineParts, description: TopicDescription, 
         `raise max.message.bytes to ${comes} or more`,
       ),
     );
+  else findings.push(...smallMessages(takes, 'a dead letter of a larger record has no value, and cannot be replayed'));
   return findings;
+}
+
+/** Kafka's default, 1,048,588, is above it. */
+const SMALL_MESSAGE_BYTES = 900_000;
+
+/** What is written is cut to the size that the topic takes; a single record cannot be cut. */
+function smallMessages(takes: number | undefined, consequence: string): Finding[] {
+  if (takes === undefined || takes >= SMALL_MESSAGE_BYTES) return [];
+  return [
+    warning(
+      `max.message.bytes is ${takes}: transactions need more requests, and ${consequence}`,
+      'leave max.message.bytes at its default',
+    ),
+  ];
 }
 
 function maxMessage(description: TopicDescription | undefined): number | undefined {

@@ -18,12 +18,13 @@ import {
 } from './list-offsets.ts';
 import type { Asked } from './missing-right.ts';
 import { toOffset } from './offsets.ts';
+import type { WritableTopic } from './transactions.ts';
 
 const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 2_000, retries: 4 };
 const CREATE_TIMEOUT_MS = 15_000;
 const CLOSE_GRACE_MS = 500;
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
-const PARTITION_COUNT_MAX_AGE_MS = 5 * 60_000;
+const WRITABLE_MAX_AGE_MS = 5 * 60_000;
 
 /** How often a topic just created is looked for, until every broker's metadata has it. */
 const VISIBLE_POLL_MS = 50;
@@ -43,7 +44,7 @@ export class KafkaAdmin implements ClusterAdmin {
   /** For what kafkajs's admin client does not offer. */
   readonly #cluster: ClusterConnection;
   #closed = false;
-  readonly #counts = new Map<string, { readonly count: Promise<number>; readonly untilMs: number }>();
+  readonly #writable = new Map<string, { readonly facts: Promise<WritableTopic>; readonly untilMs: number }>();
 
   constructor(connect: ConnectOptions, logger: Logger) {
     this.#connect = connect;
@@ -156,18 +157,24 @@ export class KafkaAdmin implements ClusterAdmin {
     return new Map(partitions.map((partition) => [partition, found(known, partition, topic)]));
   }
 
-  /** Partitions of a topic that is written to; a few minutes old at most. Rejects when the topic does not exist. */
-  partitionCount(topic: string): Promise<number> {
+  /** Partitions of a topic; a few minutes old at most. Rejects when it does not exist. */
+  async partitionCount(topic: string): Promise<number> {
+    return (await this.writable(topic)).partitions;
+  }
+
+  /** What a producer must know of a topic; a few minutes old at most. Rejects when it does not exist. */
+  writable(topic: string): Promise<WritableTopic> {
     const nowMs = Date.now();
-    const kept = this.#counts.get(topic);
-    if (kept !== undefined && kept.untilMs > nowMs) return kept.count;
-    const count = this.#ask(`look up topic ${topic}`, this.#using(topic), async (admin) => {
+    const kept = this.#writable.get(topic);
+    if (kept !== undefined && kept.untilMs > nowMs) return kept.facts;
+    const facts = this.#ask(`look up topic ${topic}`, this.#using(topic), async (admin) => {
       const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-      return topics[0]?.partitions.length ?? 0;
+      const partitions = topics[0]?.partitions.length ?? 0;
+      return { partitions, maxMessageBytes: await maxMessageBytes(admin, topic) };
     });
-    this.#counts.set(topic, { count, untilMs: nowMs + PARTITION_COUNT_MAX_AGE_MS });
-    count.catch(() => this.#counts.delete(topic));
-    return count;
+    this.#writable.set(topic, { facts, untilMs: nowMs + WRITABLE_MAX_AGE_MS });
+    facts.catch(() => this.#writable.delete(topic));
+    return facts;
   }
 
   /** How the group stands, in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and how many members it has. */
@@ -222,6 +229,21 @@ export class KafkaAdmin implements ClusterAdmin {
     if (connection === undefined) return;
     if (this.#connection === connection) this.#connection = undefined;
     await connection.client.close(() => connection.admin.disconnect(), CLOSE_GRACE_MS);
+  }
+}
+
+/** undefined when it may not be read. */
+async function maxMessageBytes(admin: Admin, topic: string): Promise<number | undefined> {
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['max.message.bytes'] }],
+    });
+    const value = resources[0]?.configEntries[0]?.configValue;
+    return value === undefined ? undefined : Number(value);
+  } catch (error) {
+    if (protocolErrorOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return undefined;
+    throw error;
   }
 }
 

@@ -38,7 +38,7 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
   return {
     admin,
     group: (group) => new KafkaShardGroup(options, group, logger),
-    producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.partitionCount(topic), logger),
+    producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.writable(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
     scan: () => new KafkaTopicScan(options, admin, logger),
     probe: () => new KafkaClusterProbe(options, logger),

@@ -9,6 +9,15 @@ import { partitionOf } from './partitioner.ts';
 /** Below message.max.bytes (1,048,588 by default), with room for what the batch adds. */
 export const MAX_SEND_BYTES = 900_000;
 
+/** What a batch of records costs beside them, and some room. */
+const BATCH_OVERHEAD_BYTES = 128;
+
+/** Most bytes of one send to a topic with this max.message.bytes; undefined when it is not known. */
+export function sendBytesFor(maxMessageBytes: number | undefined): number {
+  if (maxMessageBytes === undefined || !(maxMessageBytes > 0)) return MAX_SEND_BYTES;
+  return Math.max(1, Math.min(MAX_SEND_BYTES, maxMessageBytes - BATCH_OVERHEAD_BYTES));
+}
+
 /** What a record costs beside its key, value and headers: lengths, deltas and attributes, at most. */
 const RECORD_OVERHEAD_BYTES = 32;
 const HEADER_OVERHEAD_BYTES = 10;

@@ -6,7 +6,7 @@ import { Client, type ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { announcePartitions } from './kafkajs-fixes.ts';
 import type { Asked } from './missing-right.ts';
-import { MAX_SEND_BYTES, type PlannedSend, planSends, splitBySize } from './send-plan.ts';
+import { type PlannedSend, planSends, sendBytesFor, splitBySize } from './send-plan.ts';
 import { classify, type TransactionPhase } from './transaction-failure.ts';
 
 export interface ProducersOptions {
@@ -15,12 +15,15 @@ export interface ProducersOptions {
   readonly journalTopic: string;
   /** After this the broker aborts a transaction by itself; a commit that takes longer fails. Default 60,000 ms. */
   readonly transactionTimeoutMs?: number;
-  /** Default 900,000 bytes. */
-  readonly maxSendBytes?: number;
 }
 
-/** Number of partitions of an output topic, as fresh as a few minutes. */
-export type PartitionCount = (topic: string) => Promise<number>;
+/** What a producer must know of a topic; a few minutes old at most. */
+export interface WritableTopic {
+  readonly partitions: number;
+  /** undefined when the settings of the topic may not be read. */
+  readonly maxMessageBytes: number | undefined;
+}
+export type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
 /**
  * The first send of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the one before are written, which
@@ -34,25 +37,25 @@ const CLOSE_GRACE_MS = 1_000;
 export class KafkaShardProducers implements ShardProducers {
   readonly #connect: ConnectOptions;
   readonly #options: ProducersOptions;
-  readonly #partitionCount: PartitionCount;
+  readonly #lookUp: TopicLookup;
   readonly #logger: Logger;
 
-  constructor(connect: ConnectOptions, options: ProducersOptions, partitionCount: PartitionCount, logger: Logger) {
+  constructor(connect: ConnectOptions, options: ProducersOptions, lookUp: TopicLookup, logger: Logger) {
     this.#connect = connect;
     this.#options = options;
-    this.#partitionCount = partitionCount;
+    this.#lookUp = lookUp;
     this.#logger = logger;
   }
 
   open(shard: number): ShardProducer {
-    return new KafkaShardProducer(shard, this.#connect, this.#options, this.#partitionCount, this.#logger.child({ shard }));
+    return new KafkaShardProducer(shard, this.#connect, this.#options, this.#lookUp, this.#logger.child({ shard }));
   }
 }
 
 class KafkaShardProducer implements ShardProducer {
   readonly #shard: number;
   readonly #options: ProducersOptions;
-  readonly #partitionCount: PartitionCount;
+  readonly #lookUp: TopicLookup;
   readonly #client: Client;
   readonly #producer: Producer;
   readonly #principal: string | undefined;
@@ -64,10 +67,10 @@ class KafkaShardProducer implements ShardProducer {
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
-  constructor(shard: number, connect: ConnectOptions, options: ProducersOptions, partitionCount: PartitionCount, logger: Logger) {
+  constructor(shard: number, connect: ConnectOptions, options: ProducersOptions, lookUp: TopicLookup, logger: Logger) {
     this.#shard = shard;
     this.#options = options;
-    this.#partitionCount = partitionCount;
+    this.#lookUp = lookUp;
     this.#doing = { operation: 'WRITE', topic: options.journalTopic };
     this.#principal = connect.security?.principal;
     this.#client = new Client(connect, logger, RETRY);
@@ -126,6 +129,7 @@ class KafkaShardProducer implements ShardProducer {
 
   async #run(wanted: Transaction, progress: { phase: TransactionPhase }): Promise<number> {
     const outputs = await this.#planOutputs(wanted.outputs ?? []);
+    const { maxMessageBytes } = await this.#lookUp(this.#options.journalTopic);
     if (!this.#connected) {
       await this.#producer.connect();
       this.#connected = true;
@@ -138,7 +142,7 @@ class KafkaShardProducer implements ShardProducer {
     );
     // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
     let journalOffset: number | undefined;
-    for (const send of splitBySize(wanted.journal, this.#shard, this.#maxSendBytes)) {
+    for (const send of splitBySize(wanted.journal, this.#shard, sendBytesFor(maxMessageBytes))) {
       const offset = await this.#send(transaction, journalTopic, send);
       journalOffset ??= offset;
     }
@@ -169,14 +173,10 @@ class KafkaShardProducer implements ShardProducer {
     const plans: { topic: string; sends: PlannedSend[] }[] = [];
     for (const { topic, records } of outputs) {
       if (records.length === 0) continue;
-      const partitions = await this.#partitionCount(topic);
-      plans.push({ topic, sends: planSends(records, partitions, this.#rotation % partitions, this.#maxSendBytes) });
+      const { partitions, maxMessageBytes } = await this.#lookUp(topic);
+      plans.push({ topic, sends: planSends(records, partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes)) });
     }
     return plans;
-  }
-
-  get #maxSendBytes(): number {
-    return this.#options.maxSendBytes ?? MAX_SEND_BYTES;
   }
 
   /** @returns the offset of the first message. */

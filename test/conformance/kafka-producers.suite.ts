@@ -91,6 +91,22 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       await world.settle(earlier.close());
     });
 
+    it('commits many records at once to a topic with a small max.message.bytes, and refuses only one that is too large alone', async () => {
+      const topic = `${world.topics.output}-small`;
+      const settings = new Map([['max.message.bytes', '100000']]);
+      await world.settle(world.admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings }));
+      const producer = world.producers().open(0);
+      const records = Array.from({ length: 1_000 }, (_, n) => ({ key: `k${n}`, value: Buffer.alloc(1_000, 'x'), headers: [] }));
+      await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic, records }] }));
+      const nearly = { key: 'nearly', value: Buffer.alloc(99_800) };
+      await world.settle(producer.commit({ journal: [{ key: 'b', value: '1' }], outputs: [{ topic, records: [nearly] }] }));
+      const alone = { key: 'alone', value: Buffer.alloc(100_001) };
+      const attempt = producer.commit({ journal: [{ key: 'c', value: '1' }], outputs: [{ topic, records: [alone] }] });
+      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
+      const keys = (await world.settle(world.readAll(topic))).map(({ key }) => String(key));
+      assert.deepEqual(keys, [...records.map(({ key }) => key), 'nearly']);
+    });
+
     it('refuses a record that the brokers will never take as too large, and publishes nothing of it', async () => {
       const producer = world.producers().open(0);
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };

@@ -103,7 +103,7 @@ describe('a transaction', () => {
     const producers = new KafkaShardProducers(
       { brokers: kafka.brokers, clientId: 'c' },
       options,
-      async () => count,
+      async () => ({ partitions: count, maxMessageBytes: undefined }),
       world.logger,
     );
     const outputs = (round: number) => {

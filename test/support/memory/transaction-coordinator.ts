@@ -67,10 +67,12 @@ export class TransactionCoordinator {
   append(transactionalId: string, epoch: number, topic: string, partition: number, records: readonly OutgoingRecord[]): number {
     const state = this.#holder(transactionalId, epoch);
     const log = this.#cluster.log(topic, partition);
-    const compacted = this.#cluster.describe(topic)?.settings.get('cleanup.policy')?.includes('compact') === true;
+    const settings = this.#cluster.describe(topic)?.settings;
+    const compacted = settings?.get('cleanup.policy')?.includes('compact') === true;
+    const maxBytes = Number(settings?.get('max.message.bytes') ?? this.#settings.maxMessageBytes);
     for (const record of records) {
       const bytes = wireBytes(record);
-      if (bytes > this.#settings.maxMessageBytes) {
+      if (bytes > maxBytes) {
         throw new BrokerError('MESSAGE_TOO_LARGE', `a record of ${bytes} bytes for ${topic}-${partition}`);
       }
       if (compacted && record.key === null) throw new BrokerError('INVALID_RECORD', `${topic} is compacted: records need a key`);

@@ -132,6 +132,17 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^group\.members failed: .* -> grant READ on group reviewers to User:me/],
   ],
   [
+    'the topics of decisions and dead letters take small records only',
+    (world) => {
+      for (const topic of ['decisions', 'dead', 'content'])
+        Object.assign(world.settings.get(topic) ?? {}, { 'max.message.bytes': '100000' });
+    },
+    [
+      /^topic\.output warning: max\.message\.bytes is 100000: .* a larger decision becomes a dead letter \(too_large\) -> /,
+      /^topic\.deadLetters warning: max\.message\.bytes is 100000: .* has no value, and cannot be replayed -> /,
+    ],
+  ],
+  [
     'the group has offsets of this connector, and its journal is not there',
     (world) => world.committed.set(0, { offset: 3, metadata: 'v1:7' }),
     [
