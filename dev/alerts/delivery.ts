@@ -93,6 +93,15 @@ export const delivery: Group = {
       description: 'A producer sends what cannot be reviewed, or the service has given records up.',
     },
     {
+      name: 'ContentReviewUnreadableRecords',
+      severity: 'warning',
+      expr: `sum by (${PIPELINE}, reason) (increase(content_review_dead_lettered_total{reason=~"unreadable_batch|too_many_headers"}[1h])) > 0`,
+      for: '0m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} records cannot be read ({{ $labels.reason }})',
+      description:
+        'Record batches of the source are damaged, packed in a way that is not understood, or unpack to too much; or records have too many headers. Each record is a dead letter with its coordinates alone.',
+    },
+    {
       name: 'ContentReviewErrorDecisions',
       severity: 'warning',
       expr: expr`

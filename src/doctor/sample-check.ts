@@ -1,4 +1,6 @@
 /** The newest records of the source through the pipeline's own kind, apart from its group: counts, never what they hold (I6). */
+
+import type { UnreadableRecords } from '../core/ports/kafka.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { PartitionBounds, TopicScan } from '../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../core/record.ts';
@@ -68,9 +70,9 @@ async function readRange(
   await scan.read(
     topic,
     range,
-    async ({ records }) => {
-      const some = records.filter(({ offset }) => offset < range.until);
-      await tally.add(some, signal);
+    async ({ records, unreadable }) => {
+      await tally.add(records, signal);
+      if (unreadable !== undefined) tally.unreadable(unreadable);
       if (tally.bytes >= MAX_BYTES) enough();
     },
     signal,
@@ -118,6 +120,10 @@ class Tally {
     }
   }
 
+  unreadable({ from, to, poison }: UnreadableRecords): void {
+    count(this.#letters, poison.reason, to - from);
+  }
+
   finding(nowMs: number): Finding {
     const [skipped, letters] = [this.#skipped, this.#letters].map((counts) => [...counts.values()].reduce((a, b) => a + b, 0));
     const all = this.#accepted + (skipped ?? 0) + (letters ?? 0);
@@ -146,8 +152,8 @@ class Tally {
   }
 }
 
-function count(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
+function count(counts: Map<string, number>, key: string, by = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
 /** `15 skipped (filtered)`, `3 dead letters (2 no_type, 1 not_json)`. */

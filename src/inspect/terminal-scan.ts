@@ -1,5 +1,6 @@
 /** Decisions and dead letters of a pipeline, found by the source record that they answer for. */
 import { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
+import type { UnreadableRecords } from '../core/ports/kafka.ts';
 import type { PartitionBounds } from '../core/ports/topic-scan.ts';
 import { lastHeader, type SourceRecord } from '../core/record.ts';
 import { eachAtATime, InspectError, type Inspection, PARTITIONS_AT_A_TIME } from './context.ts';
@@ -127,8 +128,9 @@ export async function scanTerminals(
       await scan.read(
         topic,
         { partition, from, until },
-        async ({ records, nextOffset }) => {
+        async ({ records, unreadable, nextOffset }) => {
           guard.end();
+          if (unreadable !== undefined) inspection.notice(unreadableOutput(topic, partition, unreadable));
           progress.until = Math.min(nextOffset, until);
           for (const record of records) {
             const terminal = readTerminal(kind, record, pipeline.topics.source);
@@ -147,6 +149,10 @@ export async function scanTerminals(
     }
   });
   return passed;
+}
+
+function unreadableOutput(topic: string, partition: number, { from, to, poison }: UnreadableRecords): string {
+  return `${topic}-${partition}: what stands at offsets ${from} to ${to - 1} cannot be read and is not counted: ${poison.message}`;
 }
 
 /** Says so when a read stands still, and gives up when it does so for longer than a transaction of the connector can last. */

@@ -181,6 +181,17 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     },
     quiet: { series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') }, at: '40m' },
   },
+  ContentReviewUnreadableRecords: {
+    fires: {
+      series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '0x5 3x60' },
+      at: '10m',
+      labels: ['pipeline="p"', 'reason="unreadable_batch"'],
+    },
+    quiet: [
+      { series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '3x120' }, at: '90m' },
+      { series: { 'dead_lettered_total{pipeline="p",reason="not_json"}': '0x5 3x60' }, at: '10m' },
+    ],
+  },
   ContentReviewErrorDecisions: {
     fires: {
       series: { ...ended('0+8x60', '0x60'), 'decisions_total{pipeline="p",status="ERROR"}': '0+2x60' },

@@ -97,7 +97,10 @@ export class PartitionLog {
     const endOffset = this.stableEnd;
     const fetchOffset = Math.max(from, this.#start);
     const entries: Entry[] = [];
-    if (this.isOutOfRange(from)) return { records: [], pieces: [], fetchOffset, nextOffset: fetchOffset, endOffset };
+    if (this.isOutOfRange(from)) {
+      const pieces = [{ records: [], unreadable: undefined, nextOffset: fetchOffset }];
+      return { records: [], pieces, fetchOffset, nextOffset: fetchOffset, endOffset };
+    }
     let nextOffset = Math.max(fetchOffset, endOffset);
     for (let i = this.#indexOf(fetchOffset); i < this.#entries.length; i++) {
       const entry = this.#entries[i] as Entry;

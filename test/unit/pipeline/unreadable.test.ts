@@ -191,6 +191,23 @@ test('audit counts the offsets that cannot be read as dead letters, and explain 
   assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
 });
 
+test('tools say which offsets of an output they could not read, and doctor counts those of the source as dead letters', async () => {
+  const world = new World({ partitions: 1 });
+  events(world, 3);
+  world.start();
+  await world.untilSettled(MINUTE);
+  const [log] = [0, 1].map((partition) => world.kafka.cluster.log('decisions', partition)).filter(({ end }) => end > 0);
+  log?.spoil(0, 1, BATCH);
+  const notices: string[] = [];
+  const inspection = { ...inspectionOf(world), notice: (text: string) => void notices.push(text) };
+  const { totals } = await world.through(audit(inspection, { partitions: [] }));
+  assert.equal(totals.decided, 2);
+  assert.ok(
+    notices.some((text) => text.includes('offsets 0 to 0 cannot be read and is not counted')),
+    notices.join('\n'),
+  );
+});
+
 test('while memory is full no more than one piece of a batch is decoded', async () => {
   let asked = 0;
   let down = true;
