@@ -11,6 +11,7 @@ import { lookupKind } from '../lookup/index.ts';
 import type { LookupService } from '../lookup/lookup-service.ts';
 import { reviewKind } from '../review/index.ts';
 import type { CreateResultFileReader } from '../review/result-files.ts';
+import { NOTICES } from '../review/result-row.ts';
 import type { ReviewService } from '../review/review-service.ts';
 import { systemRandom } from './system.ts';
 
@@ -57,7 +58,8 @@ export function kindOf(
           escapeFormulas: pipeline.batch.escapeFormulas,
           includeContent: output.includeContent,
           ...(createReader === undefined ? {} : { createReader }),
-          onNotice: (notice) => logger.warn({ notice }, 'the result files hold something that the interface does not mention'),
+          ...(pipeline.review.resultColumn === '' ? {} : { resultColumn: pipeline.review.resultColumn }),
+          onNotice: (notice) => logger.warn({ notice }, NOTICES[notice.kind]),
         },
         service,
       );

@@ -75,6 +75,10 @@ function limitChecks(config: Draft, { source, batch, review, kafka }: PipelineDr
       formatDuration,
       'review.poll.max',
     ),
+    ...(review?.resultColumn !== undefined &&
+    review.resultColumn.trim().toLowerCase() === batch?.referenceColumn?.trim().toLowerCase()
+      ? [{ path: [...path, 'review', 'resultColumn'], message: 'is batch.referenceColumn, the column of the connector itself' }]
+      : []),
     ...ordered([...path, 'kafka', 'heartbeat'], kafka?.heartbeatMs, third, formatDuration, 'a third of kafka.sessionTimeout'),
     ...(third !== undefined && half !== undefined && half < third
       ? ordered([...path, 'kafka', 'maxWait'], kafka?.maxWaitMs, half, formatDuration, 'half of kafka.requestTimeout')

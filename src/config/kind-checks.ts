@@ -26,6 +26,7 @@ const OWN_OPTIONS: readonly OwnOption[] = [
   { path: ['source', 'maxMetadataKeys'], of: ['review'], fallback: 1_000 },
   { path: ['batch', 'escapeFormulas'], of: ['review'], fallback: false },
   { path: ['batch', 'referenceColumn'], of: ['review'], fallback: 'connector_ref' },
+  { path: ['review', 'resultColumn'], of: ['review'], fallback: '' },
   { path: ['output', 'includeContent'], of: ['review'], fallback: false },
 ];
 

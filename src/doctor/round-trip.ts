@@ -75,27 +75,39 @@ async function there(
       `ask whoever runs the service why; the content type was ${JSON.stringify(item.type)}`,
     );
   const job = contextOf(item, created.remoteId, clock);
-  const wrong =
+  const { wrong, hasResult } =
     'results' in kind
       ? await compared(
           kind.results(status, () => job, signal),
           item,
         )
-      : undefined;
+      : { wrong: undefined, hasResult: true };
   const took = seconds(clock.now() - startedMs);
   if (wrong !== undefined)
     return failed(`${what}: ${wrong}`, 'look at the result file (batch results), and at who changes it on the way');
+  if (!hasResult)
+    return warning(
+      `${what}: its row has no result`,
+      'if the result file has the result in a column that does not end in " result", name that column in review.resultColumn',
+    );
   return ok(
     `${what}: created, uploaded, ${kind.name === 'import' ? 'imported' : 'reviewed, fetched, and the same as what was sent'} in ${took}`,
   );
 }
 
-/** What is wrong with the results; undefined: nothing. */
+interface Compared {
+  /** undefined: nothing. */
+  readonly wrong: string | undefined;
+  readonly hasResult: boolean;
+}
+
+/** What is wrong with the results. */
 async function compared(
   slices: ReturnType<Extract<PipelineKind, { results: unknown }>['results']>,
   item: ContentItem,
-): Promise<string | undefined> {
+): Promise<Compared> {
   let rows = 0;
+  let hasResult = true;
   let problem: string | undefined = 'the result file has no row';
   for await (const slice of slices) {
     for (const row of slice) {
@@ -104,10 +116,13 @@ async function compared(
       else if ('poison' in row) problem = `no decision can be made of its row: ${row.poison.message}`;
       else if (row.partition !== item.partition || row.offset !== item.offset) problem = 'its row names another record';
       else if (row.status === 'error') problem = 'the service gave its row the status ERROR';
-      else problem = sameMetadata(row.record.value, item.metadata) ? undefined : 'its metadata came back changed';
+      else {
+        hasResult = row.result !== undefined;
+        problem = sameMetadata(row.record.value, item.metadata) ? undefined : 'its metadata came back changed';
+      }
     }
   }
-  return rows > 1 ? `the result file has ${rows} rows, where one was sent` : problem;
+  return { wrong: rows > 1 ? `the result file has ${rows} rows, where one was sent` : problem, hasResult };
 }
 
 function sameMetadata(value: Buffer | string | null, metadata: JsonObject): boolean {

@@ -45,9 +45,10 @@ export class ColumnNames {
   readonly #taken: Set<string>;
   readonly #escapeFormulas: boolean;
 
-  constructor(referenceColumn: string, escapeFormulas = false) {
+  /** @param reserved headers that the file has for something else */
+  constructor(reserved: readonly string[], escapeFormulas = false) {
     this.#escapeFormulas = escapeFormulas;
-    this.#taken = new Set([foldName(referenceColumn)]);
+    this.#taken = new Set(reserved.map(foldName));
   }
 
   /** The header for a metadata key. To be asked once per key. */

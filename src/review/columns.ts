@@ -12,6 +12,8 @@ import { fitsInCell, writeReference } from './reference.ts';
 export interface ColumnOptions {
   /** Header of the connector's own column. */
   readonly referenceColumn: string;
+  /** Header of the result in the files that come back, where it is configured: no metadata column has it. */
+  readonly resultColumn?: string | undefined;
   /**
    * Columns for metadata in one file. The keys that come after travel inside the reference: they come back all the
    * same, but a policy does not see them. Keeps a producer that uses ids as keys from multiplying rows by columns.
@@ -44,7 +46,11 @@ export class RowLayout {
 
   constructor(options: ColumnOptions) {
     this.#options = options;
-    this.#names = new ColumnNames(options.referenceColumn, options.escapeFormulas);
+    const { referenceColumn, resultColumn, escapeFormulas } = options;
+    this.#names = new ColumnNames(
+      resultColumn === undefined ? [referenceColumn] : [referenceColumn, resultColumn],
+      escapeFormulas,
+    );
   }
 
   /** Takes note of the columns that an item needs. */

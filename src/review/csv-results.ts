@@ -8,7 +8,7 @@ import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
 import type { LastRows } from './last-row.ts';
-import { readResultHeader, unreadable, type WantedColumns } from './result-header.ts';
+import { readResultHeader, type SeenColumns, unreadable, type WantedColumns } from './result-header.ts';
 import { type ResultNotice, ResultRowReader } from './result-row.ts';
 
 export interface ResultFileOptions extends WantedColumns {
@@ -18,6 +18,8 @@ export interface ResultFileOptions extends WantedColumns {
   readonly onNotice: (notice: ResultNotice) => void;
   /** Shared by all downloads of a pipeline. */
   readonly lastRows: LastRows;
+  /** Likewise. */
+  readonly seenColumns: SeenColumns;
   /** Asked for each slice. */
   readonly job: () => JobContext;
   /** Rows that the service says it wrote; undefined when it does not say. */
@@ -51,7 +53,7 @@ export async function* readResults(
     let job: JobContext | undefined;
     for (const record of records) {
       if (reader === undefined) {
-        const header = readResultHeader(record, options);
+        const header = readResultHeader(record, options, options.seenColumns);
         referenceColumn = header.reference;
         reader = new ResultRowReader(header, record, options.renderer, options.onNotice);
       } else {

@@ -17,11 +17,9 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly topic: string;
   /** Whether decisions repeat the content. Default false. */
   readonly includeContent?: boolean;
-  /** Header of the result column. Default: the first that ends in ` result` and is not `Expected result`. */
-  readonly resultColumn?: string;
   /** Largest row of a result file, in bytes. Default 64 MiB. */
   readonly maxRowBytes?: number;
-  /** Told once for each thing in result files that the interface does not mention. */
+  /** Told once for each thing in result files that is not as the interface says. */
   readonly onNotice?: (notice: ResultNotice) => void;
   /** Default: in the caller's thread. */
   readonly createReader?: CreateResultFileReader;
@@ -39,9 +37,12 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     referenceColumn: options.referenceColumn ?? DEFAULT_COLUMNS.referenceColumn,
     maxMetadataColumns: options.maxMetadataColumns ?? DEFAULT_COLUMNS.maxMetadataColumns,
     escapeFormulas: options.escapeFormulas ?? DEFAULT_COLUMNS.escapeFormulas,
+    resultColumn: options.resultColumn,
   };
   const problem = problemWithReferenceColumn(columns.referenceColumn);
   if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
+  if (columns.resultColumn !== undefined && foldName(columns.resultColumn) === foldName(columns.referenceColumn))
+    throw new RangeError(`the connector's column "${columns.referenceColumn}" is the column of the result too`);
   const mapping = { ...DEFAULT_MAPPING, ...options };
   const decisions = { topic: options.topic, includeContent: options.includeContent ?? false };
   const renderer = createDecisionRenderer(decisions);

@@ -3,7 +3,7 @@ import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
 import { readResults } from './csv-results.ts';
 import { createDecisionRenderer, type DecisionOptions } from './decision.ts';
 import { LastRows } from './last-row.ts';
-import type { WantedColumns } from './result-header.ts';
+import type { SeenColumns, WantedColumns } from './result-header.ts';
 import type { ResultNotice } from './result-row.ts';
 
 /** What is the same for all files of a pipeline: plain values, so that a thread can be told. */
@@ -29,5 +29,6 @@ export const resultFileReader: CreateResultFileReader = (settings, onNotice) => 
   const renderer = createDecisionRenderer(settings);
   // Shared by all downloads of a pipeline.
   const lastRows = new LastRows();
-  return (source, file) => readResults(source, { ...settings, ...file, renderer, lastRows, onNotice });
+  const seenColumns: SeenColumns = { result: undefined };
+  return (source, file) => readResults(source, { ...settings, ...file, renderer, lastRows, seenColumns, onNotice });
 };

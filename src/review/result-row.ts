@@ -5,6 +5,7 @@ import { crashOf, internalPoison } from '../core/internal-error.ts';
 import type { JobContext, MalformedRow, ReadRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { shownCode } from '../core/shown-code.ts';
+import { RESULT_COLUMNS } from '../service/contract.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
 import { fromText } from './formulas.ts';
 import { createLabelReader, type Labels } from './labels.ts';
@@ -12,9 +13,20 @@ import { parseShape } from './metadata-shape.ts';
 import { type Reference, readReference } from './reference.ts';
 import type { ResultHeader } from './result-header.ts';
 
-/** Something that the interface does not mention. Tolerated; to be logged once. `value` is never content (I6). */
+/** What is logged of each kind of notice. */
+export const NOTICES = {
+  unknown_column: 'the result files have a column that the interface does not mention',
+  unknown_status: 'the result files have a status that the interface does not mention',
+  labels_not_json: 'the result files have labels that are not JSON',
+  missing_column: 'the result files lack a column that the interface promises; decisions go without it',
+  missing_result_column:
+    'the result files lack a column of the result, "… result"; decisions have none. If it has another name, set review.resultColumn',
+  several_result_columns: 'the result files have several columns "… result"; set review.resultColumn to say which counts',
+} as const;
+
+/** Something in result files that is not as the interface says. Tolerated; to be logged once. `value` is never content (I6). */
 export interface ResultNotice {
-  readonly kind: 'unknown_column' | 'unknown_status' | 'labels_not_json';
+  readonly kind: keyof typeof NOTICES;
   readonly value: string;
 }
 
@@ -57,6 +69,10 @@ export class ResultRowReader {
     this.#renderer = renderer;
     this.#notice = notice;
     this.#seen = new Uint8Array(header.width);
+    if (header.result === -1) notice({ kind: 'missing_result_column', value: '' });
+    if (header.several) notice({ kind: 'several_result_columns', value: names[header.result] ?? '' });
+    if (header.status === -1) notice({ kind: 'missing_column', value: RESULT_COLUMNS.status });
+    if (header.labels === -1) notice({ kind: 'missing_column', value: RESULT_COLUMNS.labels });
   }
 
   /** The row with its terminal record. Never throws. */
@@ -146,7 +162,7 @@ export class ResultRowReader {
     const known = statusOf(text);
     if (known !== undefined) return known;
     // In a file whose cells have shifted it may be content.
-    this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
+    if (this.#header.status !== -1) this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
     return cellAt(cells, this.#header.result) === '' ? 'error' : 'success';
   }
 

@@ -1,5 +1,5 @@
 import { derive, group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, integerOrAuto, text } from '../values.ts';
+import { bytes, choice, duration, flag, integer, integerOrAuto, optionalText, text } from '../values.ts';
 import { derivedTopic } from './names.ts';
 import { eventSourceOf, outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -177,6 +177,12 @@ function reviewOptions() {
       fallback: 3,
       min: 0,
       max: 100,
+    }),
+    resultColumn: optionalText({
+      help: 'Header of the column with the result in result files. Without it: the one that ends in " result" and is not Expected result.',
+      allowed: 'the name of a column',
+      check: (name) =>
+        /^(content|status|labels|expected result)$|\p{Cc}/iu.test(name.trim()) ? 'that column holds something else' : undefined,
     }),
     errorRows: choice({
       help: 'Rows that the service returned with status ERROR: publish them so, or submit the items again first.',

@@ -216,6 +216,16 @@ htpp: {}
       MINIMAL.replace('topic: events', 'topic: events}, batch: {referenceColumn: Expected result'),
       /the service uses that name/,
     ],
+    [
+      'a result column that holds something else',
+      MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: labels'),
+      /holds something else/,
+    ],
+    [
+      'a result column that is the reference column',
+      MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: Connector_Ref'),
+      /batch\.referenceColumn/,
+    ],
   ] as const) {
     it(`is refused for ${what}`, () => {
       assert.match(problemsOf(text).join('\n'), pattern);

@@ -95,6 +95,14 @@ test('what came back is compared', async () => {
   }
 });
 
+test('a row without a result is a warning that names the option for it', async () => {
+  const file = (upload: string) => decided(upload).replace('Service result', 'Decision');
+  const { status, found, remedy } = await roundTrip(review({ file }).kind);
+  assert.equal(status, 'warning');
+  assert.equal(found, 'batch b1: its row has no result');
+  assert.match(remedy ?? '', /review\.resultColumn/);
+});
+
 test('a batch that ends badly, and one that does not end, are told with their id', async () => {
   const ended = await roundTrip(review({ states: ['PENDING', 'ERROR'] }).kind);
   assert.deepEqual([ended.status, ended.found], ['failed', 'batch b1 ended as ERROR']);

@@ -118,3 +118,8 @@ test('no cell has a NUL: what a reader of CSV may refuse is replaced, and travel
   assert.deepEqual(row?.slice(0, 3), ['a\ufffdb\ufffd', 'e\ufffd', 'c\ufffd']);
   assert.match(row?.[3] ?? '', /"x":"c\\u0000","m":\[\["d","\\"e\\\\u0000\\""\]\]/);
 });
+
+test('a metadata key with the configured name of the result column travels under another name', () => {
+  const [header] = table([contentItem({ metadata: { decision: 'x' } })], { ...DEFAULT_COLUMNS, resultColumn: 'Decision' });
+  assert.deepEqual(header, ['Content', 'meta:decision', 'connector_ref']);
+});

@@ -109,9 +109,52 @@ test('a column that nobody uploaded is tolerated, kept out of the metadata, and 
     assert.equal(decisionOf(record).result, 'spam');
   }
   assert.deepEqual(notices, [
+    { kind: 'several_result_columns', value: 'Service result' },
     { kind: 'unknown_column', value: 'Reviewed by' },
     { kind: 'unknown_column', value: 'Human result' },
   ]);
+});
+
+test('documented columns that are missing are told once, and a result column by its configured name is none of them', async () => {
+  const file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`;
+  const told = async (options: { resultColumn?: string }) => {
+    const notices: ResultNotice[] = [];
+    const kind = kindWithFile(file, { ...options, onNotice: (notice) => notices.push(notice) });
+    const results: unknown[] = [];
+    for (let round = 0; round < 2; round++) results.push(decisionOf((await decisions(kind))[0]).result);
+    return { notices, results };
+  };
+  assert.deepEqual(await told({}), {
+    notices: [
+      { kind: 'missing_result_column', value: '' },
+      { kind: 'missing_column', value: 'Labels' },
+      { kind: 'unknown_column', value: 'Decision' },
+    ],
+    results: [null, null],
+  });
+  assert.deepEqual(await told({ resultColumn: 'Decision' }), {
+    notices: [{ kind: 'missing_column', value: 'Labels' }],
+    results: ['spam', 'spam'],
+  });
+});
+
+test('a second result column that comes with a later file does not take the place of the first', async () => {
+  const files = [
+    `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`,
+    `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`,
+    `Human result,Content,Status,Labels,lang,connector_ref\nham,x,SUCCESS,,en,${REF}\n`,
+  ];
+  const notices: ResultNotice[] = [];
+  const service = scriptedService({
+    download: async function* () {
+      yield Buffer.from(files.shift() ?? '');
+    },
+  });
+  const kind = reviewKind({ topic: 'events', onNotice: (notice) => notices.push(notice) }, service);
+  const results: unknown[] = [];
+  for (let n = 0; n < 3; n++) results.push(decisionOf((await decisions(kind))[0]).result);
+  assert.deepEqual(results, ['spam', 'spam', 'ham']);
+  assert.deepEqual(notices[0], { kind: 'several_result_columns', value: 'Service result' });
 });
 
 test('a column that the connector uploaded is known also when a value travels outside its cell', async () => {
@@ -119,7 +162,7 @@ test('a column that the connector uploaded is known also when a value travels ou
   const item = contentItem({ metadata: { lang: 'en', s12: 'a\0', s13: 'b\ud800' } });
   const { body } = await kindWithFile('').encode([item]);
   const [header, row] = String(body).trimEnd().split('\r\n');
-  const file = `Status,Acme result,${header}\nSUCCESS,spam,${row}\n`;
+  const file = `Status,Acme result,Labels,${header}\nSUCCESS,spam,[],${row}\n`;
   const [record] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
   assert.deepEqual([decisionOf(record).metadata, notices], [item.metadata, []]);
 });
