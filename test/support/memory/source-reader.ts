@@ -39,7 +39,9 @@ export class MemorySourceReader implements SourceReader {
         continue;
       }
       next = read.nextOffset;
-      for (const piece of below(read.pieces, range.to + 1)) {
+      // Below the start of the log there is nothing to read, but how far it was passed.
+      const passed = read.pieces.length > 0 ? read.pieces : [{ records: [], unreadable: undefined, nextOffset: next }];
+      for (const piece of below(passed, range.to + 1)) {
         await onPiece(piece);
         stop.throwIfAborted();
       }
