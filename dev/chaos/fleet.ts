@@ -5,6 +5,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { type LogLine, parseLogLine, type Replica, type Stack } from '../../test/support/stack.ts';
 import { liveJobs, ownedShards, type ShardName, someOfOne } from '../../test/support/stack-control.ts';
+import { Prober } from './prober.ts';
 
 /** Longest orderly end, ms: the connector promises 5 s; a loaded machine gets more. */
 const STOP_MS = 30_000;
@@ -43,6 +44,9 @@ export class Fleet {
   readonly #expected = new Set<Replica>();
   readonly #frozen = new Set<Replica>();
   readonly #over = new AbortController();
+  readonly prober = new Prober(this.#over.signal);
+  /** By replica: how often it was stopped, frozen or woken. */
+  readonly #interruptions = new Map<Replica, number>();
   #sampling: Promise<void> | undefined;
 
   constructor(stack: Stack) {
@@ -62,6 +66,13 @@ export class Fleet {
     this.lives.push(life);
     this.#lifeOf.set(replica, life);
     this.running.push(replica);
+    const subject = {
+      name,
+      url: () => livezOf(replica),
+      mustAnswer: () => this.running.includes(replica) && !this.#frozen.has(replica),
+      interruptions: () => this.#interruptions.get(replica) ?? 0,
+    };
+    this.prober.watch(subject, () => replica.process.exit !== undefined);
     void replica.process.exited.then(({ code, signal }) => {
       if (this.#expected.has(replica)) return;
       this.#forget(replica);
@@ -109,12 +120,18 @@ export class Fleet {
 
   freeze(replica: Replica): void {
     this.#frozen.add(replica);
+    this.#interrupted(replica);
     replica.process.kill('SIGSTOP');
   }
 
   thaw(replica: Replica): void {
     this.#frozen.delete(replica);
+    this.#interrupted(replica);
     replica.process.kill('SIGCONT');
+  }
+
+  #interrupted(replica: Replica): void {
+    this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
   }
 
   busy(): Replica[] {
@@ -154,7 +171,7 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#over.abort();
-    await this.#sampling;
+    await Promise.all([this.#sampling, this.prober.close()]);
     for (const replica of this.running) this.#expected.add(replica);
     await Promise.all(this.running.map(({ process: kept }) => kept.stop(0)));
   }
@@ -179,10 +196,9 @@ export class Fleet {
   }
 
   async #look(replica: Replica, life: Life): Promise<void> {
-    const line = replica.lines.find((one) => one.includes('"metrics and health"'));
-    const url = line === undefined ? undefined : parseLogLine(line)?.url;
+    const url = urlOf(replica);
     if (url === undefined) return;
-    const answer = await fetch(`${String(url)}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS) });
+    const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS) });
     const counters = readCounters(await answer.text());
     life.counters = counters;
     life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
@@ -191,6 +207,18 @@ export class Fleet {
     const secret = await replica.secretServed();
     if (secret !== undefined) this.violations.push(`${life.name} serves ${secret}`);
   }
+}
+
+/** undefined before it is told. */
+function urlOf(replica: Replica): string | undefined {
+  const line = replica.lines.find((one) => one.includes('"metrics and health"'));
+  const url = line === undefined ? undefined : parseLogLine(line)?.url;
+  return url === undefined ? undefined : String(url);
+}
+
+function livezOf(replica: Replica): string | undefined {
+  const url = urlOf(replica);
+  return url === undefined ? undefined : `${url}/livez`;
 }
 
 export function readCounters(text: string): Counters {

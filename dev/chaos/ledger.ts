@@ -121,6 +121,11 @@ export class Ledger {
     return reset;
   }
 
+  /** Whether the record has its terminal record. */
+  isDone(partition: number, offset: number): boolean {
+    return this.#partitions.get(partition)?.entries.get(offset)?.due === 'done';
+  }
+
   /** Whether any record of the partition has its terminal record. */
   hasTerminal(partition: number): boolean {
     return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(({ due }) => due === 'done');

@@ -20,7 +20,7 @@ usage: npm run chaos -- [options]
   --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
   --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
   --kinds LIST    kinds of pipelines, with commas (default ${KINDS.join()})
-  --faults LIST   faults to use, with commas (default all that can hit these pipelines)
+  --faults LIST   faults to use, with commas (default all that can hit these pipelines); "producer" and "service" name all of theirs
   --rate N        records a second, of all kinds (default 120)
   --report FILE   writes the report as JSON
   --logs DIR      writes the replicas' logs when the run ends
@@ -58,9 +58,11 @@ function readOptions(): Options | 'help' | Error {
       return new Error(`--kinds takes some of ${KINDS.join()}`);
     const kinds = [first, ...others] as const;
     const known = allFaults(kinds);
-    const faults = values.faults?.split(',').map((name) => name.trim()) ?? known;
-    const strange = faults.find((name) => !known.includes(name));
+    const given = values.faults?.split(',').map((name) => name.trim());
+    const named = (one: string) => known.filter((name) => name === one || name.startsWith(`${one}: `));
+    const strange = given?.find((one) => named(one).length === 0);
     if (strange !== undefined) return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
+    const faults = given === undefined ? known : [...new Set(given.flatMap(named))];
     return { minutes, seed, brokers, kinds, faults, rate, report: values.report, logs: values.logs };
   } catch (error) {
     return error as Error;

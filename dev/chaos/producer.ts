@@ -1,9 +1,12 @@
 /** Writes events steadily and keeps a journal of them; where they went is read from the source topic itself. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lastHeader } from '../../src/core/record.ts';
+import type { SourceCoordinate } from '../../src/core/record.ts';
 import type { ChaosEvent, EventSource } from '../../test/chaos/events.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { TopicWriter } from '../../test/support/topic-writer.ts';
+import { BatchRefused, RawProducer } from '../kafka/raw-producer.ts';
+import type { HostileWrite } from './hostile-writes.ts';
+import { traceOf } from './trace-of.ts';
 
 /** One write in so many comes with transactions beside it. */
 const TRANSACTIONS_EVERY = 8;
@@ -14,7 +17,8 @@ const TRANSACTION_TIMEOUT_MS = 8_000;
 export type Fate = 'written' | 'aborted' | 'unsure';
 
 export interface Journaled {
-  readonly event: ChaosEvent;
+  /** As it must come out. */
+  event: ChaosEvent;
   fate: Fate;
 }
 
@@ -39,15 +43,19 @@ export class Producer {
   /** The topic's, as far as the producer may use them. */
   partitions: number;
   aborted = 0;
+  /** Offsets of batches that hold no event and cannot be read, as `<partition>:<offset>`. */
+  readonly bombs = new Set<string>();
   readonly #options: ProducerOptions;
   readonly #over = new AbortController();
   #writer: TopicWriter;
+  #raw: RawProducer;
   #running: Promise<void> | undefined;
 
   constructor(options: ProducerOptions) {
     this.#options = options;
     this.partitions = options.partitions;
     this.#writer = new TopicWriter(options.brokers);
+    this.#raw = new RawProducer(options.brokers);
   }
 
   start(): void {
@@ -58,7 +66,35 @@ export class Producer {
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
+    this.#raw.close();
     await this.#writer.close().catch(() => undefined);
+  }
+
+  /**
+   * Writes what no honest producer would, to one partition.
+   * @returns where its records are; undefined when an answer got lost, or Kafka does not answer
+   * @throws BatchRefused when the broker does not take such a batch
+   */
+  async writeHostile(write: HostileWrite): Promise<readonly SourceCoordinate[] | undefined> {
+    const { random, topic } = this.#options;
+    const partition = random.below(this.partitions);
+    const events = await this.#some(write.count, partition);
+    if (events.length < write.count) return undefined;
+    const places: SourceCoordinate[] = [];
+    const batches = await write.make(events, random);
+    const entries = new Map(events.map((event) => [traceOf(event), this.#note([event])[0] as Journaled]));
+    for (const { bytes, written } of batches) {
+      for (const [trace, event] of written) (entries.get(trace) as Journaled).event = event;
+      const offset = await this.#raw.write(topic, partition, bytes).catch((error: unknown) => {
+        if (error instanceof BatchRefused && error.isFinal) throw error;
+        return undefined;
+      });
+      if (offset === undefined) return undefined;
+      for (const [trace] of written) (entries.get(trace) as Journaled).fate = 'written';
+      if (written.size === 0) this.bombs.add(`${partition}:${offset}`);
+      for (let index = 0; index < Math.max(1, written.size); index++) places.push({ partition, offset: offset + index });
+    }
+    return places;
   }
 
   /** Partitions were added: from now on they are written to. */
@@ -119,15 +155,15 @@ export class Producer {
   #note(events: readonly ChaosEvent[]): Journaled[] {
     return events.map((event) => {
       const entry: Journaled = { event, fate: 'unsure' };
-      this.journal.set(String(lastHeader(event.headers, 'trace')), entry);
+      this.journal.set(traceOf(event), entry);
       return entry;
     });
   }
 
   /** @returns none when they cannot be prepared. */
-  async #some(count: number): Promise<ChaosEvent[]> {
+  async #some(count: number, partition?: number): Promise<ChaosEvent[]> {
     const { random, events, prepare } = this.#options;
-    const some = Array.from({ length: count }, () => events.next(random.below(this.partitions)));
+    const some = Array.from({ length: count }, () => events.next(partition ?? random.below(this.partitions)));
     try {
       await prepare?.();
       return some;

@@ -1,8 +1,10 @@
 /** What a run found, for people and for machines. */
 import type { Kind } from '../../test/chaos/pipelines.ts';
+import { type Losses, lossesIn } from './losses.ts';
 import type { ChaosOptions } from './options.ts';
 import type { PipelineRun } from './pipeline-run.ts';
-import { type Schedule, STALL_BOUND_MS } from './schedule.ts';
+import { LIVEZ_BOUND_MS, type Probed } from './prober.ts';
+import { NEMESES, type Schedule, STALL_BOUND_MS } from './schedule.ts';
 import type { Verdict } from './verdict.ts';
 import type { World } from './world.ts';
 
@@ -50,6 +52,10 @@ export interface Report {
   readonly longestStallMs: number;
   readonly drainMs: number;
   readonly memory: { readonly peakBytes: number; readonly ceilingBytes: number };
+  /** Probes of /livez by all replicas while they ran and were not frozen. */
+  readonly liveness: Probed;
+  /** Shards and memberships that replicas lost; what nothing outside explains is in the violations. */
+  readonly losses: Omit<Losses, 'violations'>;
   /** Terminal records in the counters of the replicas; those of killed ones died with them. */
   readonly counters: { readonly looks: number; readonly replicas: number; readonly killed: number; readonly terminals: number };
   readonly violations: readonly string[];
@@ -84,6 +90,9 @@ export function reportOn({ world, schedule, verdicts, drainMs, violations, optio
   const peakBytes = Math.max(...fleet.lives.map((life) => life.peakBytes));
   if (peakBytes > MEMORY_CEILING_BYTES)
     found.push(`a replica had ${mib(peakBytes)} resident, more than ${mib(MEMORY_CEILING_BYTES)}`);
+  const isDisturbed = schedule.tallies.some(({ name }) => name in NEMESES);
+  const { violations: unexplained, ...losses } = lossesIn((message) => fleet.logged(message), isDisturbed);
+  found.push(...unexplained, ...fleet.prober.violations);
   const terminals = fleet.lives.reduce((sum, { counters }) => sum + (counters?.decided ?? 0) + (counters?.deadLettered ?? 0), 0);
   const published = pipelines.reduce((sum, { ledger }) => sum + ledger.terminals, 0);
   if (terminals > published) found.push(`the replicas counted ${terminals} terminal records, and there are ${published}`);
@@ -98,6 +107,8 @@ export function reportOn({ world, schedule, verdicts, drainMs, violations, optio
     longestStallMs,
     drainMs: Math.round(drainMs),
     memory: { peakBytes, ceilingBytes: MEMORY_CEILING_BYTES },
+    liveness: fleet.prober.probed,
+    losses,
     counters: {
       looks: fleet.samples,
       replicas: fleet.lives.length,
@@ -130,7 +141,7 @@ function pipelineLine({ kind, records, abortedRecords, outputs, deadLetters, aga
 }
 
 export function reportText(report: Report): string {
-  const { memory, counters } = report;
+  const { memory, counters, liveness, losses } = report;
   const width = Math.max(...report.faults.map(({ name }) => name.length));
   const lines = [
     '',
@@ -146,6 +157,8 @@ export function reportText(report: Report): string {
     `seed      ${report.seed}, ${report.brokers} ${report.brokers === 1 ? 'broker' : 'brokers'}, ${seconds(report.tookMs)}`,
     `stalls    longest ${seconds(report.longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(report.drainMs)} after the last fault`,
     `memory    at most ${mib(memory.peakBytes)} of ${mib(memory.ceilingBytes)} in ${counters.replicas} replicas (${counters.killed} killed)`,
+    `/livez    answered ${liveness.count} times, after ${(liveness.slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${liveness.unwell} times not with 200, ${liveness.excused} late while this machine stood still`,
+    `losses    ${losses.shards} of a shard, ${losses.groups} of a group, none of them unexplained unless it is named below`,
     `balance   even in ${counters.looks} looks; ${counters.terminals} terminal records counted, the rest died with their counters`,
     ...report.violations.map((violation) => `VIOLATED  ${violation}`),
     report.ok ? 'kept' : 'BROKEN',

@@ -4,6 +4,7 @@ import { KINDS, type Kind } from '../../test/chaos/pipelines.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { FaultScript } from './fault-script.ts';
+import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
@@ -12,6 +13,7 @@ import { registryKill } from './nemeses/registry.ts';
 import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { sandboxKill } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
+import type { PipelineRun } from './pipeline-run.ts';
 import { serviceFaults } from './service-faults.ts';
 import { shuffled } from './shuffled.ts';
 import type { World } from './world.ts';
@@ -94,7 +96,7 @@ export class Schedule {
     return [...this.#tallies.values()];
   }
 
-  /** Faults of processes and networks one after the other; beside them those of the service, and those of each kind beside the others. */
+  /** Faults of processes and networks one after the other; beside them hostile writes, and those of the service for each kind of pipeline. */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) => this.#strike(name, NEMESES[name] as Nemesis)).finally(() => {
@@ -105,7 +107,9 @@ export class Schedule {
       const names = this.#names.filter((name) => faults.has(name));
       return this.#rounds(names, (name) => this.#serviceFault(name, faults.get(name) as FaultInput));
     });
-    await Promise.all([main, ...beside]);
+    const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
+    const written = this.#rounds(hostile, (name) => this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite));
+    await Promise.all([main, ...beside, written]);
     for (const { name, hits } of this.tallies) if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
   }
 
@@ -154,6 +158,35 @@ export class Schedule {
     await eventually(`every partition goes on after "${name}"`, moved, { deadlineMs: STALL_BOUND_MS, everyMs: 50 });
   }
 
+  /** Hits when Kafka has all of it, and each of its records has its terminal record. */
+  async #hostileWrite(name: string, write: HostileWrite): Promise<void> {
+    const { observer, pipelines, signal } = this.#world;
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
+    tally.strikes++;
+    const { producer, ledger } = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
+    try {
+      const places = await producer.writeHostile(write);
+      const settled = () => {
+        signal.throwIfAborted();
+        return places?.every(({ partition, offset }) => ledger.isDone(partition, offset));
+      };
+      if (places !== undefined) {
+        await eventually(`each record of "${name}" has its terminal record`, settled, {
+          deadlineMs: STALL_BOUND_MS,
+          everyMs: 100,
+        });
+        tally.hits++;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      observer.unlabel(name);
+    }
+    await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
+  }
+
   async #serviceFault(name: string, fault: FaultInput): Promise<void> {
     const { observer, signal } = this.#world;
     observer.label(name);
@@ -181,5 +214,5 @@ export class Schedule {
 export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
   // Only reviews are written with its schemas.
   const nemeses = Object.keys(NEMESES).filter((name) => name !== REGISTRY_FAULT || kinds.includes('review'));
-  return [...nemeses, ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
+  return [...nemeses, ...HOSTILE_WRITES.keys(), ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
 }

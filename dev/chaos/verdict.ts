@@ -56,6 +56,9 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
   const journal = await world.kafka.readAll(pipeline.topics.journal, { uncommitted: true });
   judgeSilence({ kind, journal, outputs: view.outputs, deadLetters: view.deadLetters }, verdict);
 
+  for (const place of producer.bombs)
+    if (!view.unreadable.has(place))
+      verdict.add('was acknowledged by Kafka as a batch that nothing can read, and is not one', place);
   for (const oddity of view.oddities) verdict.add('is odd', oddity);
   for (const [trace, { fate }] of producer.journal) {
     if (fate === 'written' && !view.seen.has(trace)) verdict.add('was acknowledged by Kafka and is not in the source', trace);

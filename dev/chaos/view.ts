@@ -4,9 +4,10 @@ import { lastHeader } from '../../src/core/record.ts';
 import type { Produced } from '../../test/chaos/judge-records.ts';
 import type { TestKafka } from '../../test/support/kafka.ts';
 import type { StackTopics } from '../../test/support/stack.ts';
-import type { ReadRecord, TopicReader } from '../../test/support/topic-reader.ts';
+import type { ReadRecord, TopicReader, UnreadableRecord } from '../../test/support/topic-reader.ts';
 import type { Ledger } from './ledger.ts';
 import type { Producer } from './producer.ts';
+import { traceOf } from './trace-of.ts';
 
 export class View {
   /** Records of the output topic. */
@@ -16,6 +17,8 @@ export class View {
   readonly produced: Produced[] = [];
   /** Traces of everything in `produced`. */
   readonly seen = new Set<string>();
+  /** Places of records in the source that cannot be read. */
+  readonly unreadable = new Set<string>();
   /** What should not have been in the source topic. */
   readonly oddities: string[] = [];
   readonly #readers: Record<'source' | 'outputs' | 'deadLetters', TopicReader>;
@@ -26,7 +29,7 @@ export class View {
 
   constructor(kafka: TestKafka, topics: StackTopics, ledger: Ledger, producer: Producer) {
     this.#readers = {
-      source: kafka.reader(topics.source),
+      source: kafka.reader(topics.source, { onUnreadable: (at) => this.#takeUnreadable(at) }),
       outputs: kafka.reader(topics.decisions),
       deadLetters: kafka.reader(topics.deadLetters),
     };
@@ -67,8 +70,15 @@ export class View {
     }
   }
 
+  /** Only bombs are written so. */
+  #takeUnreadable({ partition, offset, timestampMs }: UnreadableRecord): void {
+    this.unreadable.add(`${partition}:${offset}`);
+    const bare = { key: null, value: null, headers: [], metadata: undefined, fate: { deadLetter: 'too_large' } };
+    this.#owe({ partition, offset, timestampMs, ...bare });
+  }
+
   #take(record: ReadRecord): void {
-    const trace = String(lastHeader(record.headers, 'trace'));
+    const trace = traceOf(record);
     const entry = this.#producer.journal.get(trace);
     const { partition, offset } = record;
     if (entry === undefined || entry.event.partition !== partition) {
@@ -76,10 +86,15 @@ export class View {
       return;
     }
     if (entry.fate === 'aborted') this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was aborted`);
-    this.produced.push({ ...entry.event, offset });
+    this.#owe({ ...entry.event, offset });
+    this.seen.add(trace);
+  }
+
+  #owe(event: Produced): void {
+    const { partition, offset } = event;
+    this.produced.push(event);
     if ((this.#ledger.dueByPartition().get(partition) ?? 0) === 0) this.#movedMs.set(partition, performance.now());
     this.#ledger.produced(partition, offset);
-    this.seen.add(trace);
   }
 
   #terminal(partition: number, offset: number, eventId: string): void {

@@ -21,7 +21,7 @@ export const OBJECT_MEMBERS = [
 /** Records with these headers are ordinary in every other way. */
 export const ODD_HEADERS: Readonly<Record<string, NonNullable<RawRecord['headers']>>> = {
   'names of object members': OBJECT_MEMBERS.map((name) => [name, 'x']),
-  'one name twice, then null': [
+  'one name twice and as null': [
     ['twice', 'x'],
     ['twice', 'y'],
     ['twice', null],

@@ -7,11 +7,19 @@ const PRODUCE = { key: 0, version: 7 };
 const CLIENT_ID = 'raw-producer';
 const TIMEOUT_MS = 10_000;
 
+/** UNKNOWN_SERVER_ERROR, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD. */
+const FINAL: ReadonlySet<number> = new Set([-1, 2, 10, 32, 76, 87]);
+
 /** The broker's answer to a batch that it did not append. */
 export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
   /** Kafka's error number, such as 2 for CORRUPT_MESSAGE. */
   readonly code: number;
+
+  /** It would refuse the same batch again: it is corrupt, too large, invalid, or the broker failed on it. */
+  get isFinal(): boolean {
+    return FINAL.has(this.code);
+  }
 
   constructor(code: number, where: string) {
     super(`the broker refused a batch for ${where} with error ${code}`);

@@ -4,14 +4,19 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { FaultScript } from '../../dev/chaos/fault-script.ts';
+import { HOSTILE_WRITES } from '../../dev/chaos/hostile-writes.ts';
 import { API, FrameCutter, requestHead } from '../../dev/chaos/kafka-frames.ts';
 import { Ledger } from '../../dev/chaos/ledger.ts';
+import { lossesIn } from '../../dev/chaos/losses.ts';
+import { LIVEZ_BOUND_MS, Prober } from '../../dev/chaos/prober.ts';
 import { type HeldRequest, isRequest, TcpProxy } from '../../dev/chaos/proxy.ts';
+import { traceOf } from '../../dev/chaos/trace-of.ts';
 import { outOfOrder } from '../../dev/chaos/verdict.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import { CANARY, secretIn } from '../support/canary.ts';
 import { eventually } from '../support/eventually.ts';
 import { SeededRandom } from '../support/memory/clock.ts';
+import { readAll } from '../support/read-pieces.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
 import { Complaints } from './complaints.ts';
 import { judgeSilence } from './judge-silence.ts';
@@ -97,6 +102,54 @@ test('order: decisions of a batch ascend in each source and output partition, un
   assert.deepEqual(outOfOrder(seen, new Set()), []);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set()), ['a']);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set(['a'])), []);
+});
+
+test('losses: none without a fault outside, and with one only for reasons that are not of the code', () => {
+  const lost = (error: string) => (message: string) =>
+    message.startsWith('lost the shard') ? [{ msg: message, pipeline: 'review', error }] : [];
+  const fenced = lost('TransactionError: another owner has fenced this one');
+  assert.equal(lossesIn(fenced, false).violations.length, 1);
+  assert.deepEqual(lossesIn(fenced, true), { shards: 1, groups: 0, violations: [] });
+  assert.match(lossesIn(lost('RangeError: offset set: too wide'), true).violations.join(), /^lost the shard.*RangeError.*review/);
+  const internal = (message: string) =>
+    message.startsWith('internal error') ? [{ msg: message, error: 'Error at decode' }] : [];
+  assert.equal(lossesIn(internal, true).violations.length, 1);
+});
+
+test('prober: a replica that does not answer in time is named, unless it was frozen, woken or ended meanwhile', async () => {
+  const silent = await listener();
+  const address = `http://127.0.0.1:${(silent.server.address() as AddressInfo).port}/livez`;
+  const over = new AbortController();
+  const prober = new Prober(over.signal);
+  const wokenAt = performance.now() + LIVEZ_BOUND_MS / 2;
+  const subject = { url: () => address, mustAnswer: () => true, interruptions: () => 0 };
+  prober.watch({ ...subject, name: 'hung' }, () => false);
+  prober.watch({ ...subject, name: 'woken', interruptions: () => (performance.now() < wokenAt ? 0 : 1) }, () => false);
+  await eventually('both were asked', () => silent.sockets.length === 2);
+  await eventually('the bound has passed', () => performance.now() > wokenAt + LIVEZ_BOUND_MS);
+  for (const socket of silent.sockets) socket.destroy();
+  await eventually('it is named', () => prober.violations.length > 0);
+  over.abort();
+  await prober.close();
+  assert.match(prober.violations.join(), /^hung did not answer \/livez within 2000 ms/);
+});
+
+test('hostile writes: each batch says what becomes of each of its records, by the trace that the record bears', async () => {
+  const random = new SeededRandom(1);
+  const source = eventsOf('review', random);
+  for (const [name, write] of HOSTILE_WRITES) {
+    const events = Array.from({ length: write.count }, () => source.next(1));
+    const batches = await write.make(events, random);
+    const written = batches.flatMap((batch) => [...batch.written.keys()]);
+    assert.deepEqual(written, events.map(traceOf), name);
+    for (const { bytes, written: some } of batches) {
+      const { records, unreadable } = await readAll(bytes, { limits: { maxRecordBytes: 128 * 1024 * 1024 } });
+      const places = new Map([...records.map((record) => [record.offset, traceOf(record)] as const)]);
+      const lost = [...some].flatMap(([trace, { fate }], offset) => ('deadLetter' in fate && !places.has(offset) ? [trace] : []));
+      assert.equal(records.length + lost.length, some.size, name);
+      assert.equal(unreadable.length > 0, lost.length > 0 || some.size === 0, name);
+    }
+  }
 });
 
 test('silence: events of each kind hold content that is looked for, poison too', () => {

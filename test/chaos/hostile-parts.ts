@@ -6,7 +6,7 @@ import { headerList } from '../support/headers.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
 
 /** Headers that terminal records must carry; events have others too, that they must not. */
-export const RETURNED_HEADERS = ['trace', 'binary'] as const;
+export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;
 
 /** Name of the member by which every object is unlike all others. */
 export const NUMBER = 'chaos number';

@@ -30,7 +30,7 @@ type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[
 /** A record of the output topic. */
 export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
   const value = JSON.parse(String(record.value)) as Value;
-  const source = value.source as { topic: string; partition: number; offset: number; timestamp: string };
+  const source = value.source as { topic: string; partition: number; offset: number; timestamp: string | null };
   const where = at(source);
   const event = terminal(where);
   if (event === undefined) return;
@@ -40,7 +40,7 @@ export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Termin
   }
   const [what, wrong] = wrongIn(value, event, event.fate, ground);
   if (!sameBytes(record.key, event.key)) wrong.push('key');
-  if (source.topic !== ground.sourceTopic || source.timestamp !== new Date(event.timestampMs).toISOString()) wrong.push('source');
+  if (source.topic !== ground.sourceTopic || source.timestamp !== timestampText(event.timestampMs)) wrong.push('source');
   const id = String(value.id);
   const rightId = isEventId(ground, id, where);
   if (!rightId) wrong.push('id');
@@ -60,6 +60,9 @@ function wrongIn(
   if ('receipt' in fate) return ['receipt', wrongInReceipt(value, fate.receipt, ground)];
   return ['looked-up decision', wrongInLookup(value, fate.lookup)];
 }
+
+/** null for what no date holds. */
+const timestampText = (ms: number): string | null => (ms < 0 || ms > 8.64e15 ? null : new Date(ms).toISOString());
 
 /** Names of the parts that differ. */
 const differing = (value: Value, wanted: Value): string[] =>

@@ -32,6 +32,9 @@ const SIZES: Readonly<Record<Kind, Size>> = {
   lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms', maxWait: '300ms' },
 };
 
+/** Neither refuses a timestamp, nor removes a record because of it. */
+const ANY_TIMESTAMP = { 'message.timestamp.after.max.ms': String(2n ** 63n - 1n), 'retention.ms': '-1' };
+
 export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
 
 /**
@@ -51,6 +54,7 @@ function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times, format: string): 
   const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
   return {
     partitions,
+    sourceSettings: ANY_TIMESTAMP,
     decisionPartitions: kind === 'review' ? 3 : 1,
     pipeline: {
       name: kind,
@@ -63,6 +67,7 @@ function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times, format: string): 
         poll: { initial: '50ms', max: '500ms' },
         uploadGrace,
         missingGrace: '3s',
+        typePause: '2s',
         // More than the faults of a run can use up for one record.
         attempts: 20,
         errorRows: 'retry',

@@ -21,6 +21,8 @@ const PAGES = ['/', '/metrics', '/livez', '/readyz', '/api/state'];
 export interface PipelineSetup {
   /** Of the source topic. */
   readonly partitions: number;
+  /** Settings of the source topic, by Kafka's names. */
+  readonly sourceSettings?: Readonly<Record<string, string>>;
   /** Of the topic of decisions; default 3. */
   readonly decisionPartitions?: number;
   /** Merged into the pipeline's configuration, two levels deep. */
@@ -241,10 +243,10 @@ export async function createStack(
 /** Creates its topics. @returns also its configuration */
 async function preparePipeline(
   kafka: TestKafka,
-  { partitions, decisionPartitions = 3, pipeline = {} }: PipelineSetup,
+  { partitions, sourceSettings = {}, decisionPartitions = 3, pipeline = {} }: PipelineSetup,
 ): Promise<StackPipeline & { readonly config: object }> {
   const [source, decisions, deadLetters] = await Promise.all([
-    kafka.createTopic('content', { partitions }),
+    kafka.createTopic('content', { partitions, settings: sourceSettings }),
     kafka.createTopic('decisions', { partitions: decisionPartitions }),
     kafka.createTopic('dead-letters'),
   ]);

@@ -57,17 +57,23 @@ type FetchingBroker = Broker & {
 export interface TopicReaderOptions {
   /** Also what is not committed, or was aborted. Default false. */
   readonly uncommitted?: boolean;
+  /** Told of each offset whose record nothing can read. Without it such a record is an error. */
+  readonly onUnreadable?: (record: UnreadableRecord) => void;
 }
+
+export type UnreadableRecord = Pick<ReadRecord, 'partition' | 'offset' | 'timestampMs'>;
 
 /** Remembers its position: every call continues where the last one ended. */
 export class TopicReader {
   readonly #topic: string;
+  readonly #onUnreadable: TopicReaderOptions['onUnreadable'];
   readonly #isolation: number;
   readonly #cluster: Cluster;
   readonly #positions = new Map<number, number>();
 
   constructor(brokers: readonly string[], topic: string, options: TopicReaderOptions = {}) {
     this.#topic = topic;
+    this.#onUnreadable = options.onUnreadable;
     this.#isolation = options.uncommitted === true ? READ_UNCOMMITTED : READ_COMMITTED;
     this.#cluster = clusterOf(
       new Kafka({
@@ -191,8 +197,11 @@ export class TopicReader {
     for (const { start, end: behind } of this.#isolation === READ_COMMITTED ? committed(data) : walkBatches(messages)) {
       const batch = { ...response, bytes: messages.subarray(start, behind) };
       for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {
-        if (piece.unreadable !== undefined) throw new Error(`${this.#topic}-${partition}: ${piece.unreadable.poison.message}`);
         for (const record of piece.records) records.push({ topic: this.#topic, ...record });
+        if (piece.unreadable === undefined) continue;
+        const { from, to, timestampMs, poison } = piece.unreadable;
+        if (this.#onUnreadable === undefined) throw new Error(`${this.#topic}-${partition}: ${poison.message}`);
+        for (let offset = from; offset < to; offset++) this.#onUnreadable({ partition, offset, timestampMs });
       }
     }
     this.#positions.set(partition, nextOffset(response));
