@@ -1,9 +1,9 @@
 /** Record batches as no client library would write them: any header list, any timestamp, any bytes in place of a codec's. */
 import { promisify } from 'node:util';
 import { gzip, zstdCompress } from 'node:zlib';
-import { compressLz4 } from '../../src/kafka/lz4.ts';
 import { encodeBatch, encodeRecords, MeasuredRecord } from '../../src/kafka/record-batch.ts';
-import { compressSnappy } from '../../src/kafka/snappy.ts';
+import { compressLz4 } from './lz4.ts';
+import { compressSnappy } from './snappy.ts';
 
 type Content = Buffer | string | null;
 

@@ -4,12 +4,9 @@ import { connect as connectTls } from 'node:tls';
 import type { Cluster, ISocketFactoryArgs, Kafka as KafkaClient, RetryOptions, SASLOptions } from 'kafkajs';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { clientLog } from './client-log.ts';
-import { registerCodecs } from './codecs.ts';
 import { CLIENT_CLOSED, Kafka, logLevel, preparedBy } from './kafkajs-fixes.ts';
 import type { Security } from './security/security.ts';
 import { SecurityError } from './security/security-error.ts';
-
-registerCodecs();
 
 export interface ConnectOptions {
   /** `host:port` of some brokers; the others are found through them. */

@@ -14,7 +14,7 @@ import type { SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { eventually } from './eventually.ts';
 import { type ReadRecord, TopicReader, type TopicReaderOptions } from './topic-reader.ts';
-import { type NewRecord, TopicWriter, type WriteOptions } from './topic-writer.ts';
+import { type NewRecord, TopicWriter } from './topic-writer.ts';
 
 export type { LocalKafka } from '../../dev/kafka/start.ts';
 export type { ReadRecord } from './topic-reader.ts';
@@ -80,8 +80,8 @@ export class TestKafka {
   }
 
   /** Writes records to their partitions. @returns where each went, in the order given. */
-  write(topic: string, records: readonly NewRecord[], options?: WriteOptions): Promise<SourceCoordinate[]> {
-    return this.#writer.write(topic, records, options);
+  write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
+    return this.#writer.write(topic, records);
   }
 
   /** Writes records in one transaction; see TopicWriter.writeTransaction. */

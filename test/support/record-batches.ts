@@ -1,8 +1,8 @@
 /** Record batches of message format v2, written for tests by plain means: BigInt and lists, nothing of what reads them. */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { compress as snappyBlock } from 'snappyjs';
-import { compressLz4 } from '../../src/kafka/lz4.ts';
-import { compressSnappy } from '../../src/kafka/snappy.ts';
+import { compressLz4 } from '../../dev/kafka/lz4.ts';
+import { compressSnappy } from '../../dev/kafka/snappy.ts';
 
 export interface TestRecord {
   /** Offset in the batch. Default: its place in the list. */

@@ -1,6 +1,6 @@
 /** Writes test records to given partitions, plainly or inside a transaction. */
 import { randomUUID } from 'node:crypto';
-import type { CompressionTypes, IHeaders, Message, Producer, ProducerConfig } from 'kafkajs';
+import type { IHeaders, Message, Producer, ProducerConfig } from 'kafkajs';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { eventually } from './eventually.ts';
@@ -13,11 +13,6 @@ export interface NewRecord {
   readonly value?: Buffer | string | null;
   readonly headers?: RecordHeaders;
   readonly timestampMs?: number;
-}
-
-export interface WriteOptions {
-  /** One of kafkajs's CompressionTypes; its codec must be registered. */
-  readonly compression?: CompressionTypes;
 }
 
 /** A send stays below the broker's limit of 1 MiB for a batch, however it is encoded. */
@@ -64,12 +59,12 @@ export class TopicWriter {
   }
 
   /** Writes the records, those of one partition in order. @returns where each went, in the order given. */
-  async write(topic: string, records: readonly NewRecord[], options: WriteOptions = {}): Promise<SourceCoordinate[]> {
+  async write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
     this.#producer ??= begun(
       () => newProducer(this.#brokers),
       async () => undefined,
     ).then(({ producer }) => producer);
-    return await send(await this.#producer, topic, records, options);
+    return await send(await this.#producer, topic, records);
   }
 
   /**
@@ -88,7 +83,7 @@ export class TopicWriter {
       (connected) => connected.transaction(),
     );
     try {
-      const where = await send(transaction, topic, records, {});
+      const where = await send(transaction, topic, records);
       if (end === 'commit') await transaction.commit();
       else if (end === 'abort') await transaction.abort();
       return where;
@@ -124,17 +119,12 @@ async function begun<T>(
   return await eventually('a producer has an id', attempt, { deadlineMs: PATIENCE_MS });
 }
 
-async function send(
-  to: Send,
-  topic: string,
-  records: readonly NewRecord[],
-  { compression }: WriteOptions,
-): Promise<SourceCoordinate[]> {
+async function send(to: Send, topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
   const coordinates = new Array<SourceCoordinate>(records.length);
   for (const [partition, indexes] of Map.groupBy(records.keys(), (index) => records[index]?.partition ?? 0)) {
     for (const chunk of chunks(indexes, records)) {
       const messages = chunk.map((index) => message(records[index] ?? {}, partition));
-      const [result] = await to.send({ topic, acks: -1, messages, ...(compression === undefined ? {} : { compression }) });
+      const [result] = await to.send({ topic, acks: -1, messages });
       const base = Number(result?.baseOffset);
       if (!Number.isSafeInteger(base)) throw new Error(`the broker told no offset for ${topic}-${partition}`);
       for (const [place, index] of chunk.entries()) coordinates[index] = { partition, offset: base + place };

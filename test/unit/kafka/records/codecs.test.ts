@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { compressSnappy } from '../../../../src/kafka/snappy.ts';
+import { compressSnappy } from '../../../../dev/kafka/snappy.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 import { CODECS, type Codec, type TestBatch, writeBatch, writeRecords } from '../../../support/record-batches.ts';
 
