@@ -4,6 +4,7 @@ import { Lz4Stretches } from './lz4-stretches.ts';
 import { SnappyStretches } from './snappy-stretches.ts';
 import type { Stretches } from './stretches.ts';
 import { gzipBody, ZlibStretches } from './zlib-stretches.ts';
+import { isWide, MAX_WINDOW_LOG, WINDOW_LOG } from './zstd-window.ts';
 
 export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
@@ -26,8 +27,7 @@ class Plain implements Stretches {
 /** Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
 
-/** A window of 128 MiB, as zstd's own default: the largest that a producer makes, at level 22. */
-const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 27 } };
+const zstdWindow = (log: number) => ({ params: { [constants.ZSTD_d_windowLogMax]: log } });
 /** Whatever is there comes out, also of data that are cut off: whether records are missing is seen when they are counted. */
 const GZIP = { finishFlush: constants.Z_SYNC_FLUSH };
 
@@ -42,6 +42,7 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
         body: gzipBody,
         whole: (part, options) => inflateRawSync(part, { ...GZIP, ...options }),
         stream: (options) => createInflateRaw({ ...GZIP, ...options }),
+        maxBytes: () => Number.POSITIVE_INFINITY,
         /** CRC-32 and size. */
         trailerBytes: 8,
       });
@@ -52,8 +53,11 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
     case 'zstd':
       return new ZlibStretches(bytes, stretchBytes, {
         body: (_, at) => at,
-        whole: (part, options) => zstdDecompressSync(part, { ...ZSTD, ...options }),
-        stream: (options) => createZstdDecompress({ ...ZSTD, ...options }),
+        whole: (part, options) => zstdDecompressSync(part, { ...zstdWindow(MAX_WINDOW_LOG), ...options }),
+        stream: (options, frame) =>
+          createZstdDecompress({ ...zstdWindow(isWide(frame) ? MAX_WINDOW_LOG : WINDOW_LOG), ...options }),
+        // Of a window only that is memory in use which was unpacked.
+        maxBytes: (frame) => (isWide(frame) ? 2 ** WINDOW_LOG : Number.POSITIVE_INFINITY),
         trailerBytes: 0,
       });
     default:

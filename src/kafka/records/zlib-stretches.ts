@@ -6,7 +6,9 @@ export interface ZlibKind {
   /** Where the packed data of the member begins that begins at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
-  stream(options: { chunkSize: number }): Transform & { readonly bytesWritten: number };
+  stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
+  /** What such a stream may unpack to. */
+  maxBytes(packed: Buffer): number;
   /** What stands behind the packed data of each member. */
   readonly trailerBytes: number;
 }
@@ -28,6 +30,8 @@ export class ZlibStretches implements Stretches {
   /** The member being unpacked, when it is large. */
   #stream: (Transform & { readonly bytesWritten: number }) | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
+  /** Bytes that it may still give. */
+  #left = 0;
 
   constructor(bytes: Buffer, stretchBytes: number, kind: ZlibKind) {
     this.#bytes = bytes;
@@ -44,7 +48,8 @@ export class ZlibStretches implements Stretches {
     const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
     if (whole === undefined) {
       this.#at = from;
-      this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes });
+      this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
+      this.#left = this.#kind.maxBytes(packed);
       this.#chunks = this.#stream[Symbol.asyncIterator]();
       this.#stream.end(packed);
       return this.#chunk();
@@ -70,7 +75,11 @@ export class ZlibStretches implements Stretches {
 
   async #chunk(): Promise<Buffer | undefined> {
     const chunk = await this.#chunks?.next();
-    if (chunk?.done === false) return chunk.value;
+    if (chunk?.done === false) {
+      this.#left -= chunk.value.length;
+      if (this.#left < 0) throw new Error(`it unpacks to too much for the size of its window`);
+      return chunk.value;
+    }
     const stream = this.#stream;
     if (stream === undefined) return undefined;
     this.#stream = undefined;

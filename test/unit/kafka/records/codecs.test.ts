@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { compressSnappy } from '../../../../dev/kafka/snappy.ts';
 import { readAll } from '../../../support/read-pieces.ts';
-import { CODECS, type Codec, type TestBatch, writeBatch, writeRecords } from '../../../support/record-batches.ts';
+import { CODECS, type Codec, type TestBatch, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
 const RECORDS = Array.from({ length: 50 }, (_, n) => ({
@@ -80,6 +80,21 @@ describe('a compressed batch', () => {
     const read = await readAll(packedBatch(1, packed));
     assert.deepEqual(read.ranges, [[0, 50, 'unreadable_batch']]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /more than 1000 compressed members/);
+  });
+
+  it('of zstd may have a window up to 128 MiB, which level 22 makes, while it unpacks to no more than 32 MiB', async () => {
+    const wide = (mib: number) => {
+      const contents = Buffer.concat(
+        [...Array(mib)].map((_, delta) => writeRecord({ delta, value: Buffer.alloc(2 ** 20 - 20) })),
+      );
+      const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
+      return writeBatch({ attributes: 4, packed: zstdCompressSync(contents, { params }), count: mib, lastDelta: mib - 1 });
+    };
+    const read = await readAll(wide(31));
+    assert.deepEqual([read.offsets, read.ranges], [[...Array(31).keys()], []]);
+    const large = await readAll(wide(40));
+    assert.deepEqual([large.offsets.length, large.ranges], [32, [[32, 40, 'unreadable_batch']]]);
+    assert.match(large.unreadable[0]?.poison.message ?? '', /too much for the size of its window/);
   });
 
   it('of zstd with a window above 128 MiB is refused', async () => {

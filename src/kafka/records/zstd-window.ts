@@ -1,0 +1,23 @@
+/** How far matches of a zstd frame may reach back, which is memory that its decoder takes (RFC 8878, 3.1.1.1). */
+
+/** Windows up to this size may be filled: 32 MiB. */
+export const WINDOW_LOG = 25;
+/** The largest window that is accepted, zstd's own default: producers make it at level 22, also for small batches. */
+export const MAX_WINDOW_LOG = 27;
+
+const MAGIC = 0xfd2fb528;
+const SINGLE_SEGMENT = 0x20;
+
+/** Whether the frame has a window above 2^25 bytes. What is no frame has none. */
+export function isWide(frame: Buffer): boolean {
+  if (frame.length < 18 || frame.readUInt32LE(0) !== MAGIC) return false;
+  const descriptor = frame.readUInt8(4);
+  if ((descriptor & SINGLE_SEGMENT) === 0) {
+    const window = frame.readUInt8(5);
+    return 10 + (window >> 3) + (window & 7) / 8 > WINDOW_LOG;
+  }
+  // The window is as large as the contents, whose size follows the number of a dictionary.
+  const at = 5 + ([0, 1, 2, 4][descriptor & 3] as number);
+  const sizeBytes = [1, 2, 4, 8][descriptor >> 6] as number;
+  return sizeBytes === 8 || (sizeBytes === 4 && frame.readUInt32LE(at) > 2 ** WINDOW_LOG);
+}
