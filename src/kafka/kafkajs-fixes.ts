@@ -8,7 +8,6 @@
 import type * as KafkaJs from 'kafkajs';
 import {
   type BatchToEncode,
-  type Compression,
   type ConsumerGroup,
   type CreateRetry,
   type Decoder,
@@ -25,7 +24,7 @@ import { keepLeaderless, nameLeaderless } from './kafkajs-leader-fixes.ts';
 import { mendConnections, preparedBy } from './kafkajs-network-fixes.ts';
 import { mendRefusals } from './kafkajs-refusals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
-import { type BatchFields, encodeBatch, encodeRecords, listed, MeasuredRecord, type RecordFields } from './record-batch.ts';
+import { type BatchFields, encodeBatch, listed, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
 export type { ConsumerGroup };
 export { preparedBy };
@@ -126,7 +125,6 @@ function groupInLinearTime(): void {
  */
 function writeRecordsDirectly(): void {
   const Encoder = internal<EncoderClass>('protocol/encoder.js');
-  const { lookupCodec, COMPRESSION_CODEC_MASK } = internal<Compression>('protocol/message/compression/index.js');
   const inEncoder = (bytes: Buffer) => Object.assign(new Encoder(1), { buf: bytes, offset: bytes.length });
   const whole = (value: { toString(): string }) => BigInt(value.toString());
   replace('protocol/recordBatch/record/v0/index.js', (record: Omit<RecordFields, 'headers'> & { headers?: object }) => {
@@ -137,9 +135,9 @@ function writeRecordsDirectly(): void {
     MAGIC_BYTE: 2,
     RecordBatch: async (given: BatchToEncode) => {
       const { compression = 0, transactional = false, records = [] } = given;
-      const codec = compression & COMPRESSION_CODEC_MASK;
+      if (compression !== 0) throw new Error('the connector writes without compression');
       const fields: BatchFields = {
-        attributes: codec | (transactional ? TRANSACTIONAL : 0),
+        attributes: transactional ? TRANSACTIONAL : 0,
         partitionLeaderEpoch: given.partitionLeaderEpoch ?? 0,
         firstOffset: whole(given.firstOffset ?? 0),
         lastOffsetDelta: given.lastOffsetDelta ?? 0,
@@ -150,8 +148,7 @@ function writeRecordsDirectly(): void {
         firstSequence: given.firstSequence ?? 0,
         count: records.length,
       };
-      const compressed = codec === 0 ? undefined : await lookupCodec(codec).compress(inEncoder(encodeRecords(records)));
-      return inEncoder(encodeBatch(fields, compressed ?? records));
+      return inEncoder(encodeBatch(fields, records));
     },
   });
 }
@@ -324,4 +321,4 @@ export function protocolError(code: number): Error {
 }
 
 const kafkajs = loadKafkaJs();
-export const { AssignerProtocol, CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel } = kafkajs;
+export const { AssignerProtocol, ConfigResourceTypes, Kafka, logLevel } = kafkajs;

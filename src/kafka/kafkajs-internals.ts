@@ -115,11 +115,6 @@ export interface EosManager {
   addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
 }
 
-export interface Compression {
-  readonly COMPRESSION_CODEC_MASK: number;
-  lookupCodec(codec: number): { compress(encoder: { readonly buffer: Buffer }): Promise<Buffer> };
-}
-
 type Whole = number | string | { toString(): string };
 
 export interface BatchToEncode {
