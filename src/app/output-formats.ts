@@ -73,7 +73,7 @@ export class OutputFormats {
    * answer for half a minute; the signal's reason
    */
   async prepare(parts: StartParts): Promise<void> {
-    const untilMs = parts.clock.now() + PATIENCE_MS;
+    const untilMs = parts.clock.monotonic() + PATIENCE_MS;
     for (const { pipeline, format } of this.#registered) {
       const state = await this.#settledState(pipeline, format, untilMs, parts);
       if (state.state !== 'registered') throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
@@ -91,8 +91,8 @@ export class OutputFormats {
     let settledMs: number | undefined;
     for (;;) {
       const state = await this.#state(pipeline, format, untilMs, parts);
-      settledMs ??= clock.now() + LAG_MS;
-      if (state.state === 'registered' || clock.now() >= settledMs) return state;
+      settledMs ??= clock.monotonic() + LAG_MS;
+      if (state.state === 'registered' || clock.monotonic() >= settledMs) return state;
       logger.debug({ pipeline, subject, state: state.state }, 'the schema of the output is not there yet: looking again');
       await clock.sleep(LOOK_AGAIN_MS, signal);
     }
@@ -110,7 +110,7 @@ export class OutputFormats {
           throw new RefusedError(`pipeline ${pipeline}, subject ${subject}: ${refusal}`, { cause: error });
         if (!(error instanceof RegistryUnavailable)) throw error;
         const waitMs = retryWaitMs(attempt, BACKOFF, random);
-        if (clock.now() + waitMs >= untilMs) {
+        if (clock.monotonic() + waitMs >= untilMs) {
           throw new RegistryUnavailable(error.code, `the schema registry (${urls.join(', ')}): ${error.message}`);
         }
         logger.warn({ pipeline, subject, urls, error: error.message }, 'waiting for the schema registry');

@@ -19,7 +19,7 @@ export interface SealedItems {
   readonly items: readonly ContentItem[];
   /** Sum of the items' bytes. */
   readonly bytes: number;
-  /** Wall clock, ms: when the oldest item arrived. */
+  /** On the caller's clock, ms: when the oldest item arrived. */
   readonly sinceMs: number;
   /** Timestamp of the oldest event, ms. */
   readonly oldestEventMs: number;
@@ -115,7 +115,7 @@ export class ItemBuffers {
     return this.#largest()?.bytes ?? 0;
   }
 
-  /** Wall clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
+  /** On the caller's clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
   get nextDueMs(): number {
     let due = Number.POSITIVE_INFINITY;
     for (const buffer of this.#buffers.values()) due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);

@@ -22,7 +22,7 @@ import type { ReadLimits } from './records/index.ts';
 export interface SessionEvents {
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** A request that only a member is answered was sent at this time (wall clock, ms), and was answered. */
+  /** A request that only a member is answered was sent at this time (monotonic clock, ms), and was answered. */
   heard(atMs: number): void;
   /** The session is over and did not end by close(). @param error kafkajs's, when it gave up */
   ended(reason: string, error?: unknown): void;
@@ -48,7 +48,7 @@ export class ConsumerSession {
   #cluster: Cluster | undefined;
   #group: ConsumerGroup | undefined;
   #history: History | undefined;
-  #sentAtMs = 0;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   #stopWatching: (() => void) | undefined;
   #over = false;
 
@@ -82,7 +82,8 @@ export class ConsumerSession {
     });
     const { GROUP_JOIN, HEARTBEAT, REQUEST, CRASH } = this.#consumer.events;
     this.#consumer.on(REQUEST, ({ payload }) => {
-      if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') this.#sentAtMs = payload.sentAt;
+      if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup')
+        this.#sentAtMs = performance.now() - Math.max(0, payload.duration);
     });
     this.#consumer.on(HEARTBEAT, () => {
       this.#watchSilence();

@@ -26,7 +26,7 @@ export class KafkaShardGroup implements ShardGroup {
   #listener: GroupListener | undefined;
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
-  #lastHeardMs = 0;
+  #lastHeardMs = Number.NEGATIVE_INFINITY;
   /** Sessions in a row that ended soon after their join, or never joined. */
   #failures = 0;
   /** Wall clock, ms: the first join of the current session. */

@@ -31,7 +31,7 @@ export interface ClaimRequest {
 export async function claimShard(context: PipelineContext, request: ClaimRequest, signal: AbortSignal): Promise<ShardState> {
   const { admin, options, clock } = context;
   const { shard, partitions, replay, queue } = request;
-  const startedMs = clock.now();
+  const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
   if (journal === undefined) throw new RefusedError(`the journal ${options.journal.topic} has no partition ${shard}`);
   signal.throwIfAborted();
@@ -47,7 +47,7 @@ export async function claimShard(context: PipelineContext, request: ClaimRequest
   replay.stop();
   // The first owner of a new journal may have written it just before it was fenced.
   checkMeta(context, state.meta);
-  if (clock.now() - startedMs > context.topics.deleteRetentionMs / 2) {
+  if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2) {
     throw new ShardLostError('the replay took so long that the journal may have forgotten deletions meanwhile');
   }
 

@@ -103,7 +103,7 @@ export class Intake implements EndsWanted {
   fetched(batch: FetchedBatch): void {
     const expected = this.#expected.get(batch.partition);
     if (expected === undefined) return;
-    this.#ends.fetched(batch.partition, batch.endOffset, this.#shard.context.clock.now());
+    this.#ends.fetched(batch.partition, batch.endOffset, this.#shard.context.clock.monotonic());
     if (batch.nextOffset === batch.fetchOffset && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
       this.#checkRange(batch.partition);
       return;
@@ -144,7 +144,7 @@ export class Intake implements EndsWanted {
   }
 
   endsAnswered(ends: ReadonlyMap<number, number>): void {
-    const nowMs = this.#shard.context.clock.now();
+    const nowMs = this.#shard.context.clock.monotonic();
     for (const partition of this.#expected.keys()) {
       const end = ends.get(partition);
       if (end !== undefined) this.#ends.answered(partition, end, nowMs);
@@ -287,7 +287,8 @@ export class Intake implements EndsWanted {
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(number);
     const { kind, budget } = context;
-    const nowMs = context.clock.now();
+    const nowMs = context.clock.monotonic();
+    const wallMs = context.clock.now();
     const poison: Undecodable[] = [];
     let oldestPoisonMs = Number.POSITIVE_INFINITY;
     const skipped = new Map<string, number>();
@@ -295,7 +296,7 @@ export class Intake implements EndsWanted {
     let position = partition.position;
     for (const [index, record] of piece.records.entries()) {
       const { offset } = record;
-      if (index > 0 && context.clock.now() - nowMs >= DECODING_TURN_MS) {
+      if (index > 0 && context.clock.monotonic() - nowMs >= DECODING_TURN_MS) {
         rest = { ...piece, records: piece.records.slice(index) };
         [unreadable, nextOffset] = [undefined, position];
         break;
@@ -311,7 +312,8 @@ export class Intake implements EndsWanted {
         const { item } = decoded;
         budget.buffer(memoryOfItems(1, item.bytes));
         inHand.buffered++;
-        const sinceMs = offset < partition.seenBefore ? Math.min(nowMs, record.timestampMs) : nowMs;
+        const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
+        const sinceMs = nowMs - waitedMs;
         const sealed = this.#buffers.add(item, sinceMs);
         if (sealed !== undefined) this.#seal(sealed);
       } else if ('poison' in decoded) {
@@ -371,8 +373,8 @@ export class Intake implements EndsWanted {
     const dueMs = this.#buffers.nextDueMs;
     if (dueMs === Number.POSITIVE_INFINITY) return;
     const { clock } = this.#shard.context;
-    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.now()), () => {
-      for (const sealed of this.#buffers.sealAged(clock.now())) this.#seal(sealed);
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
+      for (const sealed of this.#buffers.sealAged(clock.monotonic())) this.#seal(sealed);
       this.#schedule();
     });
   }

@@ -70,7 +70,7 @@ export class EndsInquiry {
 
   async #ask(waits: WaitReasons): Promise<void> {
     const { admin, clock, logger } = this.#ports;
-    const partitions = this.#owned().flatMap((one) => one.endsNotHeardSince(clock.now() - ASK_MS));
+    const partitions = this.#owned().flatMap((one) => one.endsNotHeardSince(clock.monotonic() - ASK_MS));
     try {
       const ends = partitions.length === 0 ? new Map<number, number>() : await admin.ends(this.#topic, partitions);
       // Whoever owns a partition now: an end is the same for all.

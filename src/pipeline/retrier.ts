@@ -134,7 +134,7 @@ export class Retrier {
       type: record.type,
       items,
       bytes: shareOf(job, items.length),
-      sinceMs: this.#shard.context.clock.now(),
+      sinceMs: this.#shard.context.clock.monotonic(),
       from: job,
       attempt: record.attempt + (counted ? 1 : 0),
       depth: record.depth + (action === 'bisect' ? 1 : 0),

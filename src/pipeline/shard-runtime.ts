@@ -17,7 +17,7 @@ import type { WaitReason } from './wait-reasons.ts';
 
 export interface JobStatus {
   phase: JobPhase;
-  /** Wall clock, ms: since when this owner counts the grace for the upload to take effect. */
+  /** On the monotonic clock, ms: since when this owner counts the grace for the upload to take effect. */
   graceFromMs: number;
   /** Let through a closed gate to see whether its type succeeds again. */
   probe: boolean;
@@ -131,7 +131,7 @@ export class ShardRuntime {
     if (status === undefined) {
       status = {
         phase: 'uploading',
-        graceFromMs: this.context.clock.now(),
+        graceFromMs: this.context.clock.monotonic(),
         probe: false,
         heard: undefined,
         nextAskMs: undefined,

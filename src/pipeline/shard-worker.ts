@@ -169,7 +169,7 @@ export class ShardWorker {
   async #claim(): Promise<void> {
     const context = this.#context;
     const { options, clock } = context;
-    const startedMs = clock.now();
+    const startedMs = clock.monotonic();
     const waited = context.waits.begin('claim', `shard ${this.#shard}`);
     try {
       const who = `shard ${this.#shard}: claims`;
@@ -195,7 +195,7 @@ export class ShardWorker {
         }),
       );
       context.metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
-      this.#logger.info({ jobs: state.jobs.size, items: state.unsettled, ms: clock.now() - startedMs }, 'owns the shard');
+      this.#logger.info({ jobs: state.jobs.size, items: state.unsettled, ms: clock.monotonic() - startedMs }, 'owns the shard');
     } finally {
       waited();
     }
@@ -205,12 +205,12 @@ export class ShardWorker {
     const { clock } = this.#context;
     const intake = startParts(runtime, {
       journaled: () => {
-        this.#lastProgressMs = clock.now();
+        this.#lastProgressMs = clock.monotonic();
       },
       commitProgress: () => this.#spawn('progress', () => this.#commitProgress()),
     });
     this.#owned = { runtime, intake, sinceMs: clock.now() };
-    this.#lastProgressMs = clock.now();
+    this.#lastProgressMs = clock.monotonic();
     intake.resume();
   }
 
@@ -218,7 +218,7 @@ export class ShardWorker {
     const { clock, health, options } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const runningSinceMs = this.#queue.runningSinceMs;
-    const nowMs = clock.now();
+    const nowMs = clock.monotonic();
     // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
     if (runningSinceMs !== undefined) {
       if (nowMs < runningSinceMs + this.#maxTransactionMs)
@@ -235,7 +235,7 @@ export class ShardWorker {
 
   async #commitProgress(): Promise<void> {
     const state = this.#owned?.runtime.state;
-    this.#lastProgressMs = this.#context.clock.now();
+    this.#lastProgressMs = this.#context.clock.monotonic();
     await this.#queue.run(() => {
       const step = state?.progressOnly({ positions: true });
       const [head, ...rest] = step?.journal ?? [];
@@ -276,7 +276,7 @@ export class ShardWorker {
     const { runningSinceMs } = this.#queue;
     if (runningSinceMs === undefined) return;
     const loop = `${this.#loop}/ended-${clock.now()}`;
-    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + this.#maxTransactionMs - clock.now()));
+    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + this.#maxTransactionMs - clock.monotonic()));
     void closed.then(() => health.ended(loop));
   }
 

@@ -90,12 +90,12 @@ export async function readToDecode(
       await readAgain(shard, wanted, async (records, unreadable) => {
         await shard.prepared(records, patienceMs);
         signal.throwIfAborted();
-        let sinceMs = context.clock.now();
+        let sinceMs = context.clock.monotonic();
         for (const record of records) {
           found([record], []);
-          if (context.clock.now() - sinceMs < DECODING_TURN_MS) continue;
+          if (context.clock.monotonic() - sinceMs < DECODING_TURN_MS) continue;
           await context.clock.sleep(0, signal);
-          sinceMs = context.clock.now();
+          sinceMs = context.clock.monotonic();
         }
         found([], unreadable);
       });

@@ -148,7 +148,7 @@ export class Submitter {
   async #encode(submission: Submission, span: Span): Promise<Sealed | undefined> {
     const { context, labels, signal } = this.#shard;
     signal.throwIfAborted();
-    const startedMs = context.clock.now();
+    const startedMs = context.clock.monotonic();
     if (submission.from === undefined) {
       context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
     }
@@ -174,7 +174,7 @@ export class Submitter {
    */
   async #create(type: string, span: Span): Promise<CreatedJob | 'rejected' | undefined> {
     const { context, signal } = this.#shard;
-    const startedMs = context.clock.now();
+    const startedMs = context.clock.monotonic();
     try {
       const asked = () => this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
       const created = await step(span, 'create', {}, asked, ({ remoteId }) => ({ 'content_review.batch': remoteId }));
@@ -232,7 +232,7 @@ export class Submitter {
       oldestEventMs: records.oldestMs,
       sources: sourcesOf(records),
     };
-    const startedMs = context.clock.now();
+    const startedMs = context.clock.monotonic();
     await queue.run((): Transaction | undefined => {
       if (state.hasRemoteId(created.remoteId)) return undefined;
       const step = from === undefined ? state.submit(record, records) : state.move(from, record, records);
@@ -266,7 +266,7 @@ export class Submitter {
     for (let attempt = 0; ; attempt++) {
       await this.#membership();
       signal.throwIfAborted();
-      const startedMs = context.clock.now();
+      const startedMs = context.clock.monotonic();
       try {
         const sent = () => this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
         await step(this.#shard.spanOf(job.record.id), 'upload', { 'content_review.bytes': body.body.length }, sent);
@@ -291,14 +291,14 @@ export class Submitter {
     const { context, signal } = this.#shard;
     const status = this.#shard.status(job);
     status.phase = 'reviewing';
-    status.graceFromMs = context.clock.now();
+    status.graceFromMs = context.clock.monotonic();
     if (!signal.aborted) this.#track(job);
   }
 
   /** A member that the group has not heard for a session timeout may have been replaced: it must not upload. */
   async #membership(): Promise<void> {
     const { context, signal, shard } = this.#shard;
-    if (context.clock.now() - context.group.lastHeardMs() < context.options.timing.sessionTimeoutMs) return;
+    if (context.clock.monotonic() - context.group.lastHeardMs() < context.options.timing.sessionTimeoutMs) return;
     const done = context.waits.begin('membership', `shard ${shard}`);
     try {
       await context.group.confirmMembership(signal);
@@ -325,6 +325,6 @@ export class Submitter {
 
   #observe(stage: string, startedMs: number): void {
     const { context, labels } = this.#shard;
-    context.metrics.observe('stage_duration_seconds', { ...labels, stage }, (context.clock.now() - startedMs) / 1000);
+    context.metrics.observe('stage_duration_seconds', { ...labels, stage }, (context.clock.monotonic() - startedMs) / 1000);
   }
 }

@@ -41,7 +41,7 @@ interface Slot {
   failures: number;
   readonly chunk: ChunkMemory;
   readonly losses: Losses;
-  /** Wall clock, ms: since when its worker owns the shard. */
+  /** On the monotonic clock, ms: since when its worker owns the shard. */
   ownedSinceMs: number | undefined;
 }
 
@@ -191,7 +191,7 @@ export class Supervisor {
     const { clock, group } = this.#ports;
     const { source, timing } = this.#options;
     if (this.#leftBecause !== undefined) return `not a member of group ${source.group}: ${this.#leftBecause}`;
-    const silentMs = clock.now() - group.lastHeardMs();
+    const silentMs = clock.monotonic() - group.lastHeardMs();
     if (silentMs < timing.sessionTimeoutMs) return undefined;
     return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
   }
@@ -281,7 +281,7 @@ export class Supervisor {
 
   /** A shard that was kept for a while is well: its next loss is a new story. */
   #forgive(slot: Slot): void {
-    const nowMs = this.#ports.clock.now();
+    const nowMs = this.#ports.clock.monotonic();
     slot.ownedSinceMs = slot.worker?.report().owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
     if (slot.ownedSinceMs === undefined) return;
     const forMs = nowMs - slot.ownedSinceMs;

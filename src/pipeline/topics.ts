@@ -118,11 +118,11 @@ export function journalSpec(
 }
 
 async function untilVisible(admin: ClusterAdmin, topic: string, clock: Clock): Promise<TopicDescription> {
-  const untilMs = clock.now() + VISIBLE_MS;
+  const untilMs = clock.monotonic() + VISIBLE_MS;
   for (;;) {
     const made = await admin.describeTopic(topic);
     if (made !== undefined) return made;
-    if (clock.now() > untilMs)
+    if (clock.monotonic() > untilMs)
       throw new Error(`the journal topic ${topic} was created but cannot be seen after ${VISIBLE_MS} ms: start again`);
     await clock.sleep(LOOK_AGAIN_MS);
   }

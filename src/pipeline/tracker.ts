@@ -54,6 +54,8 @@ export class Tracker {
   async #follow(job: LiveJob, firstWaitMs: number, pause: ServicePause): Promise<void> {
     const { context, signal } = this.#shard;
     const { review } = context.options;
+    // The journal has the wall clock. How old the job is now is believed once; later corrections of the clock make it no older.
+    const createdMs = context.clock.monotonic() - (context.clock.now() - job.record.createdMs);
     let waitMs = firstWaitMs;
     let nextMs = review.pollInitialMs;
     let missingSinceMs: number | undefined;
@@ -69,8 +71,8 @@ export class Tracker {
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
       waitMs = nextMs * (0.5 + context.random.next() * 0.5);
       nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
-      const nowMs = context.clock.now();
-      const isLate = nowMs - job.record.createdMs > review.maxReviewMs;
+      const nowMs = context.clock.monotonic();
+      const isLate = nowMs - createdMs > review.maxReviewMs;
       if (status instanceof ServiceError) {
         waitMs = Math.max(waitMs, pause.begin(status));
         // Whatever `onTimeout` is: what the service has decided is not known, and it may be down for all.
@@ -78,7 +80,7 @@ export class Tracker {
         continue;
       }
       const finished = status.state === 'finished';
-      this.#shard.status(job).heard = { state: status.rawState.slice(0, STATE_CHARACTERS), finished, atMs: nowMs };
+      this.#shard.status(job).heard = { state: status.rawState.slice(0, STATE_CHARACTERS), finished, atMs: context.clock.now() };
       if (status.state !== state) {
         state = status.state;
         this.#shard.spanOf(job.record.id).event('state', { 'content_review.state': state });

@@ -41,10 +41,10 @@ export class TransactionQueue {
     this.#onFailure = deps.onFailure;
     this.#waits = deps.waits;
     this.#who = deps.who;
-    this.lastCommitMs = deps.clock.now();
+    this.lastCommitMs = deps.clock.monotonic();
   }
 
-  /** Since when the transaction in hand runs, wall clock ms. */
+  /** Since when the transaction in hand runs, ms on the monotonic clock. */
   get runningSinceMs(): number | undefined {
     return this.#startedMs;
   }
@@ -58,13 +58,13 @@ export class TransactionQueue {
     const turn = this.#tail.then(async () => {
       if (this.#failed !== undefined) throw this.#failed;
       if (this.#closed) throw new QueueClosedError();
-      const startedMs = this.#clock.now();
+      const startedMs = this.#clock.monotonic();
       try {
         const transaction = build();
         if (transaction === undefined) return undefined;
         this.#startedMs = startedMs;
         const { journalOffset } = await this.#waits.during('kafka', this.#who, this.#producer.commit(transaction));
-        this.lastCommitMs = this.#clock.now();
+        this.lastCommitMs = this.#clock.monotonic();
         this.#metrics.count('transactions_total', { ...this.#labels, outcome: 'committed' });
         this.#metrics.observe('transaction_duration_seconds', this.#labels, (this.lastCommitMs - startedMs) / 1000);
         return journalOffset;

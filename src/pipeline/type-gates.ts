@@ -108,8 +108,8 @@ export class TypeGates {
   enter(type: string, signal: AbortSignal): GatePass | undefined {
     const gate = this.#gates.get(type);
     if (gate === undefined || gate.closedUntilMs === 0) return 'open';
-    if (this.#clock.now() < gate.closedUntilMs) return undefined;
-    gate.closedUntilMs = this.#clock.now() + this.#pauseMs;
+    if (this.#clock.monotonic() < gate.closedUntilMs) return undefined;
+    gate.closedUntilMs = this.#clock.monotonic() + this.#pauseMs;
     const lost = () => this.returned(type, signal);
     signal.addEventListener('abort', lost, { once: true });
     gate.probe = { signal, unwatch: () => signal.removeEventListener('abort', lost) };
@@ -121,7 +121,7 @@ export class TypeGates {
     const gate = this.#gates.get(type);
     if (gate?.probe?.signal !== signal) return;
     this.#answered(gate);
-    gate.closedUntilMs = this.#clock.now();
+    gate.closedUntilMs = this.#clock.monotonic();
     this.#wake(gate);
   }
 
@@ -133,7 +133,7 @@ export class TypeGates {
   /** Whether the type is held back now while others are not, for as long as it takes. */
   holds(type: string): boolean {
     const gate = this.#gates.get(type);
-    return gate !== undefined && gate.closedUntilMs > this.#clock.now() && OF_THE_TYPE.has(gate.reason);
+    return gate !== undefined && gate.closedUntilMs > this.#clock.monotonic() && OF_THE_TYPE.has(gate.reason);
   }
 
   /** Resolves when a batch may be created, with leave to do so. @throws the signal's reason */
@@ -150,7 +150,7 @@ export class TypeGates {
     for (;;) {
       signal.throwIfAborted();
       const gate = this.#gates.get(type);
-      if (gate === undefined || gate.closedUntilMs <= this.#clock.now()) return;
+      if (gate === undefined || gate.closedUntilMs <= this.#clock.monotonic()) return;
       const over = Promise.withResolvers<void>();
       signal.addEventListener('abort', over.resolve as () => void, { once: true });
       gate.waiting.add(over.resolve);
@@ -169,8 +169,9 @@ export class TypeGates {
 
   /** Types that are held back. */
   *held(): Generator<GateView> {
+    const aheadMs = this.#clock.now() - this.#clock.monotonic();
     for (const [type, { reason, failures, closedUntilMs }] of this.#gates)
-      if (closedUntilMs > 0) yield { type, reason, failures, nextTryMs: closedUntilMs };
+      if (closedUntilMs > 0) yield { type, reason, failures, nextTryMs: closedUntilMs + aheadMs };
   }
 
   #gate(type: string): Gate {
@@ -194,7 +195,7 @@ export class TypeGates {
     const changed = gate.reason !== reason;
     gate.reason = reason;
     this.#answered(gate);
-    gate.closedUntilMs = this.#clock.now() + forMs;
+    gate.closedUntilMs = this.#clock.monotonic() + forMs;
     // Those who wait report why.
     if (changed) this.#wake(gate);
     else this.#arm(gate);
@@ -218,7 +219,7 @@ export class TypeGates {
   /** One timer for all: a batch that failed as a probe and waits again comes after those that waited before. */
   #arm(gate: Gate): void {
     gate.cancelTimer?.();
-    const waitMs = gate.closedUntilMs - this.#clock.now();
+    const waitMs = gate.closedUntilMs - this.#clock.monotonic();
     gate.cancelTimer = gate.waiting.size === 0 ? undefined : this.#clock.after(Math.max(0, waitMs), () => this.#wake(gate));
   }
 }

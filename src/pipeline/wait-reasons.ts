@@ -167,7 +167,8 @@ export class WaitReasons {
   /** Reasons in force, for people: since when, how many wait, and who, `named` of them at most. */
   view(named: number): WaitView[] {
     return this.current().map(({ reason, who }) => {
-      const sinceMs = this.#spells.get(reason)?.sinceMs ?? this.#clock.now();
+      const forMs = this.#clock.monotonic() - (this.#spells.get(reason)?.sinceMs ?? this.#clock.monotonic());
+      const sinceMs = this.#clock.now() - forMs;
       return { reason, sinceMs, waiting: who.length, who: who.slice(0, named) };
     });
   }
@@ -182,7 +183,7 @@ export class WaitReasons {
     if (spell !== undefined) spell.cancelEnd = undefined;
     else {
       const cancelTell = this.#clock.after(LONG_MS, () => this.#tell(reason));
-      this.#spells.set(reason, { sinceMs: this.#clock.now(), told: false, cancelTell, cancelEnd: undefined });
+      this.#spells.set(reason, { sinceMs: this.#clock.monotonic(), told: false, cancelTell, cancelEnd: undefined });
     }
   }
 
@@ -208,6 +209,6 @@ export class WaitReasons {
   }
 
   #secondsOf(spell: Spell): number {
-    return Math.round((this.#clock.now() - spell.sinceMs) / 1000);
+    return Math.round((this.#clock.monotonic() - spell.sinceMs) / 1000);
   }
 }

@@ -59,7 +59,7 @@ export class SchemaCache<T> {
 
   /** Loads what is missing of these; undefined when nothing is. Rejects with the signal's reason only. */
   ensure(ids: Iterable<number>, signal: AbortSignal): Promise<void> | undefined {
-    const nowMs = this.#settings.clock.now();
+    const nowMs = this.#settings.clock.monotonic();
     const missing: number[] = [];
     for (const id of ids) {
       const entry = this.#entries.get(id);
@@ -130,7 +130,7 @@ export class SchemaCache<T> {
   async #ask(id: number, signal: AbortSignal): Promise<Entry<T>> {
     const { clock, unknownMs = UNKNOWN_MS } = this.#settings;
     const entry = (loaded: Loaded<T>, keptMs: number) => {
-      const nowMs = clock.now();
+      const nowMs = clock.monotonic();
       return { loaded, staleMs: nowMs + keptMs, usedMs: nowMs };
     };
     try {
@@ -157,7 +157,7 @@ export class SchemaCache<T> {
   /** Not an id that was unknown before, which has had its time. */
   #mayLookAgain(id: number): boolean {
     if (this.#entries.has(id)) return false;
-    const nowMs = this.#settings.clock.now();
+    const nowMs = this.#settings.clock.monotonic();
     if (nowMs - this.#secondLooks.sinceMs > 60_000) Object.assign(this.#secondLooks, { sinceMs: nowMs, count: 0 });
     return this.#secondLooks.count++ < SECOND_LOOKS;
   }

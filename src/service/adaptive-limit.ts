@@ -13,7 +13,7 @@ export interface AdaptiveLimitOptions {
   readonly max: number;
   /** The limit is cut at most once in this time, ms, and grows by one after as long without an overload. */
   readonly windowMs: number;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Told the limit at first, and whenever it changed. */
   readonly onChange: (limit: number) => void;
 }
@@ -28,7 +28,7 @@ export class AdaptiveLimit {
   constructor(options: AdaptiveLimitOptions) {
     this.#options = options;
     this.#limit = options.max;
-    this.#quietSinceMs = options.clock.now();
+    this.#quietSinceMs = options.clock.monotonic();
     options.onChange(this.#limit);
   }
 
@@ -46,7 +46,7 @@ export class AdaptiveLimit {
   /** The exchange that began at `startedMs` was too much. */
   overloaded(startedMs: number): void {
     const { windowMs, clock } = this.#options;
-    const nowMs = clock.now();
+    const nowMs = clock.monotonic();
     this.#quietSinceMs = nowMs;
     // What began before the last cut ran under the limit that was cut: its failure is the same news.
     if (startedMs < this.#cutMs || nowMs - this.#cutMs < windowMs) return;
@@ -56,7 +56,7 @@ export class AdaptiveLimit {
 
   #succeeded(): void {
     const { windowMs, clock, max } = this.#options;
-    const nowMs = clock.now();
+    const nowMs = clock.monotonic();
     if (this.#limit >= max || nowMs - this.#quietSinceMs < windowMs) return;
     this.#quietSinceMs = nowMs;
     this.#change(this.#limit + 1);

@@ -64,7 +64,7 @@ export class Api {
     const url = new URL(this.#baseUrl + call.path);
     return withRetry(this.#context, call.operation, signal, () =>
       this.#permits.run(signal, async () => {
-        const startedMs = this.#context.clock.now();
+        const startedMs = this.#context.clock.monotonic();
         return this.#limit.learn(await this.#attempt(call, url, signal), startedMs);
       }),
     );

@@ -22,8 +22,8 @@ export async function exchange<T>(
   read: (answer: HttpAnswer) => Promise<T>,
 ): Promise<Exchanged<T>> {
   const { clock, observer } = context;
-  const startedMs = clock.now();
-  const report = (code: string) => observer.request(operation, code, Math.max(0, clock.now() - startedMs) / 1000);
+  const startedMs = clock.monotonic();
+  const report = (code: string) => observer.request(operation, code, Math.max(0, clock.monotonic() - startedMs) / 1000);
   let status: number | undefined;
   try {
     const answer = await pool.send(request, signal);

@@ -6,6 +6,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => Math.floor(performance.now()),
   after(ms, fire) {
     const timer = setTimeout(fire, Math.min(Math.max(0, ms), MAX_TIMER_MS));
     timer.unref();

@@ -129,7 +129,7 @@ export class Transfer {
     const url = addressOf(operation, downloadUrl);
     const release = await this.#downloads.acquire(signal);
     try {
-      const startedMs = this.#context.clock.now();
+      const startedMs = this.#context.clock.monotonic();
       const { answer, address } = await withRetry(this.#context, operation, signal, async () => {
         const request = { method: 'GET', headers: {}, extra: {} } as const;
         return await this.#follow(operation, request, this.#options.downloadHeaders, url, signal);
@@ -141,7 +141,7 @@ export class Transfer {
         const failure = error instanceof NetworkError ? error : networkError(error, 'body');
         if (!(failure instanceof NetworkError)) throw failure;
         if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
-        this.#context.observer.request(operation, failure.failure, (this.#context.clock.now() - startedMs) / 1000);
+        this.#context.observer.request(operation, failure.failure, (this.#context.clock.monotonic() - startedMs) / 1000);
         throw serviceError(operation, address, bodyProblem(failure, answer.status));
       }
     } finally {
@@ -186,7 +186,7 @@ export class Transfer {
   ): Promise<Attempt<Opened>> {
     const current = await currentHeaders(configured);
     if (typeof current === 'string') return { problem: withoutHeader(current), address: shownAddress(first) };
-    const startedMs = this.#context.clock.now();
+    const startedMs = this.#context.clock.monotonic();
     const extra = { ...current, ...request.extra };
     return this.#limit.learn(await this.#redirected(operation, { ...request, extra }, first, signal), startedMs);
   }

@@ -29,7 +29,12 @@ export function pipelineOptions() {
         min: '1KiB',
         max: '1GiB',
       }),
-      maxAge: duration({ help: 'Age of the oldest item in it, by the wall clock.', fallback: '30s', min: '10ms', max: '1d' }),
+      maxAge: duration({
+        help: 'Age of the oldest item in it; counted also when no record comes, and whatever becomes of the wall clock.',
+        fallback: '30s',
+        min: '10ms',
+        max: '1d',
+      }),
       escapeFormulas: flag({
         help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',
         fallback: false,
@@ -120,7 +125,12 @@ function reviewOptions() {
       initial: duration({ help: 'First wait.', fallback: '500ms', min: '10ms', max: '1h' }),
       max: duration({ help: 'Longest wait.', fallback: '15s', min: '10ms', max: '1h' }),
     }),
-    maxReviewTime: duration({ help: 'How long a review may be pending.', fallback: '24h', min: '1s', max: '365d' }),
+    maxReviewTime: duration({
+      help: 'How long a review may be pending. The age of a batch is taken from the wall clock once, when its shard is claimed or it is created: later corrections of the clock end nothing.',
+      fallback: '24h',
+      min: '1s',
+      max: '365d',
+    }),
     onTimeout: choice({
       help: 'After that: keep waiting (and alert), or end it: decisions with status ERROR and code review_timeout, or dead letters (onFailure).',
       of: ['wait', 'error'],

@@ -2,6 +2,11 @@
 export interface Clock {
   /** Wall clock, whole milliseconds since the epoch. */
   now(): number;
+  /**
+   * Milliseconds since some moment of this process, for intervals in it: no correction of the wall clock moves them. The wall clock is
+   * for what other processes know: timestamps of Kafka, times in the journal and in records.
+   */
+  monotonic(): number;
   /** Runs `fire` once after `ms`. Returns what cancels it. Must not keep the process alive by itself. */
   after(ms: number, fire: () => void): () => void;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. */

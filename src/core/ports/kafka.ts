@@ -80,7 +80,7 @@ export interface ShardGroup {
   seek(stream: Stream, partition: number, offset: number): void;
   pause(stream: Stream, partition: number): void;
   resume(stream: Stream, partition: number): void;
-  /** Wall clock, ms: the last successful heartbeat or join. 0 before the first. */
+  /** On the monotonic clock of the process, ms: the last successful heartbeat or join. -Infinity before the first. */
   lastHeardMs(): number;
   /** Resolves at the first heartbeat or join that succeeds after this call: the caller is really a member. Rejects when aborted. */
   confirmMembership(signal: AbortSignal): Promise<void>;

@@ -16,7 +16,7 @@ export interface PipelineTopics {
 }
 
 /** Where an instance lives: its own clock, and the scheduler that brings it answers (a VirtualProcess is both). */
-export type Home = Pick<Clock, 'now' | 'after'> & Scheduler;
+export type Home = Pick<Clock, 'now' | 'monotonic' | 'after'> & Scheduler;
 
 export class KafkaClient {
   readonly name: string;

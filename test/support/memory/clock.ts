@@ -21,6 +21,8 @@ const WAKE = () => {};
 /** Clock and scheduler in one: the only thing that moves in a simulated world. */
 export class VirtualClock implements Clock, Scheduler {
   #nowMs: number;
+  /** Wall clock against the time that has passed. */
+  #wallMs = 0;
   readonly #timers = new TimerQueue();
   readonly #channels = new Map<string, { readyMs: number; step: () => void }[]>();
   readonly #choose: (channels: readonly string[]) => number;
@@ -36,7 +38,16 @@ export class VirtualClock implements Clock, Scheduler {
   }
 
   now(): number {
+    return Math.floor(this.#nowMs + this.#wallMs);
+  }
+
+  monotonic(): number {
     return Math.floor(this.#nowMs);
+  }
+
+  /** Test control: somebody corrects the wall clock, forward or back. Timers do not notice. */
+  correct(ms: number): void {
+    this.#wallMs += ms;
   }
 
   /** Timers that are set, those that only wake a step included. */

@@ -45,6 +45,10 @@ export class VirtualProcess implements Clock, Scheduler {
     return this.#world.now();
   }
 
+  monotonic(): number {
+    return this.#world.monotonic();
+  }
+
   after(ms: number, fire: () => void): () => void {
     let over = false;
     this.#timers++;

@@ -31,7 +31,7 @@ export class MemoryShardGroup implements ShardGroup {
   #fetchers = new Map<string, PartitionFetcher>();
   /** Source partitions when the assignment was made. */
   #knownSources = 0;
-  #lastHeardMs = 0;
+  #lastHeardMs = Number.NEGATIVE_INFINITY;
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
   #unwatch = () => {};
@@ -136,7 +136,7 @@ export class MemoryShardGroup implements ShardGroup {
     this.#kafka.network.defer(this.#channel, () => {
       if (this.#cut || session !== this.#session) return;
       this.#coordinator.join(this.member, (answer) => {
-        const answeredMs = this.#kafka.clock.now();
+        const answeredMs = this.#home.monotonic();
         this.#home.defer(this.#channel, () => {
           if (!this.#cut && session === this.#session) this.#joined(answer, answeredMs);
         });
@@ -200,7 +200,7 @@ export class MemoryShardGroup implements ShardGroup {
   /** Whether the coordinator took it. When not, the member joins again. */
   async #heartbeat(): Promise<boolean> {
     const session = this.#session;
-    const sentMs = this.#home.now();
+    const sentMs = this.#home.monotonic();
     const answer = await this.#ask(() => this.#coordinator.heartbeat(this.member, this.#generation)).catch((error) => {
       if (error instanceof BrokerError) return 'unknown' as const;
       throw error;

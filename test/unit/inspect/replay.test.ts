@@ -155,7 +155,12 @@ test('who waits for a long replay is told how far it is', async () => {
   const process = new VirtualProcess('replay', world.clock);
   const inspection = {
     ...inspectionOf(world, { process, fetchRecords: 200 }),
-    clock: { now: () => process.now() + aheadMs, after: process.after.bind(process), sleep: process.sleep.bind(process) },
+    clock: {
+      now: () => process.now() + aheadMs,
+      monotonic: () => process.monotonic() + aheadMs,
+      after: process.after.bind(process),
+      sleep: process.sleep.bind(process),
+    },
     notice: (text: string) => notices.push(text),
   };
   const open = (journal: string) => new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0);

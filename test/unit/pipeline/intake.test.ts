@@ -481,6 +481,7 @@ test('records that take long to decode leave the processor to others in between,
     wrap: (ports) => {
       const clock = {
         now: () => ports.clock.now() + spentMs,
+        monotonic: () => ports.clock.monotonic() + spentMs,
         after: ports.clock.after.bind(ports.clock),
         sleep: (ms: number, signal?: AbortSignal) => {
           turns.push(0);

@@ -15,6 +15,10 @@ export class InstantClock implements Clock {
     return this.#nowMs;
   }
 
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
   after(_ms: number, _fire: () => void): () => void {
     throw new Error('not used by the service client');
   }
