@@ -167,3 +167,14 @@ test('fewer failures in a row may be enough, and the gate stays closed for creat
   gates.accepted('a');
   assert.equal(gates.enter('a', new AbortController().signal), undefined);
 });
+
+test('a pause lasts as long as it should, though the wall clock is set back meanwhile', async () => {
+  const { clock, gates, heldMs } = world();
+  gates.rejected('a', 'no');
+  clock.correct(-3_600_000);
+  assert.equal(await heldMs('a'), 10_000);
+  assert.deepEqual(
+    [...gates.held()].map(({ nextTryMs }) => nextTryMs),
+    [clock.now()],
+  );
+});

@@ -1,7 +1,6 @@
 /** A wall clock that is corrected, back or forward: intervals in the process do not notice. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAILURES_IN_A_ROW } from '../../../src/pipeline/type-gates.ts';
 import { World } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
@@ -18,22 +17,6 @@ test('a buffer that waits when the wall clock is set back is sealed when it is o
   await world.clock.advance(5_000);
   assert.equal(world.service.batches.size, 1);
   await world.untilSettled(MINUTE);
-  world.assertExactlyOnce();
-});
-
-test('a type that is paused when the wall clock is set back is tried again after its pause', async () => {
-  let failing = true;
-  const world = new World({
-    partitions: 1,
-    options: { batch: { maxRows: 1 }, review: { typePauseMs: 10_000 } },
-    service: { review: () => ({ state: failing ? 'failed' : 'finished' }) },
-  });
-  const instance = world.start();
-  for (let n = 0; n < FAILURES_IN_A_ROW; n++) world.event(0);
-  await world.clock.runUntil(() => (instance.gauge('shards_paused', { reason: 'type_failing' }) ?? 0) > 0, MINUTE);
-  failing = false;
-  world.clock.correct(-HOUR);
-  await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
 });
 

@@ -79,7 +79,7 @@ test('a loss that nobody waits for any more is not reported for ever', async () 
 test('an unknown id is a dead letter, and is asked for again after a while: a registry may lag behind a producer', async () => {
   let nowMs = 0;
   let known = false;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<string>(
     async () => (known ? 'schema' : undefined),
     registrySettings([], { clock, unknownMs: 100 }),
@@ -97,7 +97,7 @@ test('an unknown id is a dead letter, and is asked for again after a while: a re
 test('an id is unknown when the registry says so twice, a second apart, also while values name new ones all the time', async () => {
   const slept: number[] = [];
   const asked: number[] = [];
-  const clock = { ...registrySettings([]).clock, now: () => 0, sleep: async (ms: number) => void slept.push(ms) };
+  const clock = { ...registrySettings([]).clock, monotonic: () => 0, sleep: async (ms: number) => void slept.push(ms) };
   const cache = new SchemaCache<string>(
     async (id) => {
       asked.push(id);
@@ -124,7 +124,7 @@ test('a schema that cannot be used, or that the registry refuses, is a dead lett
 
 test('schemas that nobody asked for lately are forgotten when there are many; those in use are not', async () => {
   let nowMs = 0;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));
   const ids = Array.from({ length: 2_000 }, (_, id) => id);
   await cache.ensure(ids, signal);
@@ -137,7 +137,7 @@ test('schemas that nobody asked for lately are forgotten when there are many; th
 
 test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
   let nowMs = 0;
-  const clock = { ...registrySettings([]).clock, now: () => nowMs, sleep };
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => (id === 0 ? id : undefined), registrySettings([], { clock }));
   await cache.ensure(Array.from({ length: 20_000 }, (_, id) => id).values(), signal);
   nowMs = 60_000;
