@@ -24,6 +24,8 @@ interface Gate {
   failures: number;
   /** Creates in a row that the service did not answer as it should. */
   unanswered: number;
+  /** When it was last logged that the type keeps failing. */
+  loggedMs: number;
   /** 0: open. */
   closedUntilMs: number;
   reason: WaitReason;
@@ -68,6 +70,9 @@ export class TypeGates {
     if (gate.failures < enough) return false;
     gate.failures = Math.max(gate.failures, FAILURES_IN_A_ROW);
     this.#close(gate, 'type_failing', this.#pauseMs);
+    // Batches that were under way when the gate closed fail too.
+    if (this.#clock.monotonic() - gate.loggedMs < this.#pauseMs) return true;
+    gate.loggedMs = this.#clock.monotonic();
     this.#logger.error(
       { type, failures: gate.failures, pauseMs: this.#pauseMs },
       'batches of this content type keep failing; its records wait',
@@ -180,6 +185,7 @@ export class TypeGates {
       gate = {
         failures: 0,
         unanswered: 0,
+        loggedMs: Number.NEGATIVE_INFINITY,
         closedUntilMs: 0,
         reason: 'type_failing',
         probe: undefined,

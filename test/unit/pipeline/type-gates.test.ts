@@ -178,3 +178,12 @@ test('a pause lasts as long as it should, though the wall clock is set back mean
     [clock.now()],
   );
 });
+
+test('a type that keeps failing is logged once per pause, however many of its batches were under way', async () => {
+  const { clock, gates, logger } = world();
+  for (let n = 0; n < 3 * FAILURES_IN_A_ROW; n++) gates.failed('a');
+  assert.equal(logger.lines.length, 1);
+  await clock.advance(10_000);
+  gates.failed('a');
+  assert.equal(logger.lines.length, 2);
+});
