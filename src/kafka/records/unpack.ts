@@ -42,7 +42,7 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
         body: gzipBody,
         whole: (part, options) => inflateRawSync(part, { ...GZIP, ...options }),
         stream: (options) => createInflateRaw({ ...GZIP, ...options }),
-        maxBytes: () => Number.POSITIVE_INFINITY,
+        freeBytes: () => Number.POSITIVE_INFINITY,
         /** CRC-32 and size. */
         trailerBytes: 8,
       });
@@ -57,7 +57,7 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
         stream: (options, frame) =>
           createZstdDecompress({ ...zstdWindow(isWide(frame) ? MAX_WINDOW_LOG : WINDOW_LOG), ...options }),
         // Of a window only that is memory in use which was unpacked.
-        maxBytes: (frame) => (isWide(frame) ? 2 ** WINDOW_LOG : Number.POSITIVE_INFINITY),
+        freeBytes: (frame) => (isWide(frame) ? 2 ** WINDOW_LOG : Number.POSITIVE_INFINITY),
         trailerBytes: 0,
       });
     default:

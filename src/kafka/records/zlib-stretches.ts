@@ -1,14 +1,15 @@
 /** gzip members and zstd frames, unpacked by node:zlib: at once when they are small, and as a stream when they are not. */
 import type { Transform } from 'node:stream';
 import type { Stretches } from './stretches.ts';
+import { takeWideTurn } from './wide-turn.ts';
 
 export interface ZlibKind {
   /** Where the packed data of the member begins that begins at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
-  /** What such a stream may unpack to. */
-  maxBytes(packed: Buffer): number;
+  /** Bytes after which such a stream needs the turn of wide-turn.ts. */
+  freeBytes(packed: Buffer): number;
   /** What stands behind the packed data of each member. */
   readonly trailerBytes: number;
 }
@@ -30,8 +31,10 @@ export class ZlibStretches implements Stretches {
   /** The member being unpacked, when it is large. */
   #stream: (Transform & { readonly bytesWritten: number }) | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
-  /** Bytes that it may still give. */
-  #left = 0;
+  /** Bytes that it gives without a turn. */
+  #free = 0;
+  #endTurn: (() => void) | undefined;
+  #closed = false;
 
   constructor(bytes: Buffer, stretchBytes: number, kind: ZlibKind) {
     this.#bytes = bytes;
@@ -49,7 +52,7 @@ export class ZlibStretches implements Stretches {
     if (whole === undefined) {
       this.#at = from;
       this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
-      this.#left = this.#kind.maxBytes(packed);
+      this.#free = this.#kind.freeBytes(packed);
       this.#chunks = this.#stream[Symbol.asyncIterator]();
       this.#stream.end(packed);
       return this.#chunk();
@@ -59,9 +62,12 @@ export class ZlibStretches implements Stretches {
   }
 
   close(): void {
+    this.#closed = true;
     this.#at = this.#bytes.length;
     this.#stream?.destroy();
     this.#stream = undefined;
+    this.#endTurn?.();
+    this.#endTurn = undefined;
   }
 
   #atOnce(packed: Buffer): Whole | undefined {
@@ -74,15 +80,21 @@ export class ZlibStretches implements Stretches {
   }
 
   async #chunk(): Promise<Buffer | undefined> {
+    if (this.#free < 0 && this.#endTurn === undefined) {
+      const endTurn = await takeWideTurn();
+      if (this.#closed) endTurn();
+      else this.#endTurn = endTurn;
+    }
     const chunk = await this.#chunks?.next();
     if (chunk?.done === false) {
-      this.#left -= chunk.value.length;
-      if (this.#left < 0) throw new Error(`it unpacks to too much for the size of its window`);
+      this.#free -= chunk.value.length;
       return chunk.value;
     }
     const stream = this.#stream;
     if (stream === undefined) return undefined;
     this.#stream = undefined;
+    this.#endTurn?.();
+    this.#endTurn = undefined;
     this.#endMember(this.#at + stream.bytesWritten);
     return this.next();
   }

@@ -1,6 +1,6 @@
 /** How far matches of a zstd frame may reach back, which is memory that its decoder takes (RFC 8878, 3.1.1.1). */
 
-/** Windows up to this size may be filled: 32 MiB. */
+/** Windows up to this size may be filled side by side: 32 MiB. */
 export const WINDOW_LOG = 25;
 /** The largest window that is accepted, zstd's own default: producers make it at level 22, also for small batches. */
 export const MAX_WINDOW_LOG = 27;

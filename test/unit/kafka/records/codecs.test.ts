@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { compressSnappy } from '../../../../dev/kafka/snappy.ts';
-import { readAll } from '../../../support/read-pieces.ts';
+import { readPieces } from '../../../../src/kafka/records/index.ts';
+import { admitAll, LIMITS, readAll } from '../../../support/read-pieces.ts';
 import { CODECS, type Codec, type TestBatch, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
@@ -82,19 +83,29 @@ describe('a compressed batch', () => {
     assert.match(read.unreadable[0]?.poison.message ?? '', /more than 1000 compressed members/);
   });
 
-  it('of zstd may have a window up to 128 MiB, which level 22 makes, while it unpacks to no more than 32 MiB', async () => {
-    const wide = (mib: number) => {
-      const contents = Buffer.concat(
-        [...Array(mib)].map((_, delta) => writeRecord({ delta, value: Buffer.alloc(2 ** 20 - 20) })),
-      );
-      const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
-      return writeBatch({ attributes: 4, packed: zstdCompressSync(contents, { params }), count: mib, lastDelta: mib - 1 });
+  it('of zstd may have a window up to 128 MiB, which level 22 makes: beyond 32 MiB of it they are read one at a time', async () => {
+    const contents = Buffer.concat([...Array(40)].map((_, delta) => writeRecord({ delta, value: Buffer.alloc(2 ** 20 - 20) })));
+    const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
+    const batch = { attributes: 4, packed: zstdCompressSync(contents, { params }), count: 40, lastDelta: 39 };
+    const open = () => {
+      const response = { partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes: writeBatch(batch) };
+      return readPieces(response, LIMITS, admitAll);
     };
-    const read = await readAll(wide(31));
-    assert.deepEqual([read.offsets, read.ranges], [[...Array(31).keys()], []]);
-    const large = await readAll(wide(40));
-    assert.deepEqual([large.offsets.length, large.ranges], [32, [[32, 40, 'unreadable_batch']]]);
-    assert.match(large.unreadable[0]?.poison.message ?? '', /too much for the size of its window/);
+    const pull = async (reader: ReturnType<typeof open>) => (await reader.next()).value?.records.length ?? 0;
+    const first = open();
+    const second = open();
+    for (let records = 0; records < 34; ) records += await pull(first);
+    for (let records = 0; records < 31; ) records += await pull(second);
+    const order: string[] = [];
+    const drain = async (name: string, reader: ReturnType<typeof open>) => {
+      for (let records = 0; ; order.push(name)) {
+        const more = await pull(reader);
+        if (more === 0) return records;
+        records += more;
+      }
+    };
+    assert.deepEqual(await Promise.all([drain('second', second), drain('first', first)]), [9, 6]);
+    assert.ok(order.lastIndexOf('first') < order.indexOf('second', 2), order.join(' '));
   });
 
   it('of zstd with a window above 128 MiB is refused', async () => {
