@@ -1,6 +1,6 @@
 /**
  * Files to and from presigned addresses (service-interface.md section 1). The address is the authorization: no key goes
- * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS).
+ * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS); User-Agent never does.
  */
 import { abortable } from '../core/abortable.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';

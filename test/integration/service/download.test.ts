@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ServiceError } from '../../../src/core/service-error.ts';
+import { USER_AGENT } from '../../../src/service/version.ts';
 import { clientFor, collect, httpServer, NEVER, rawServer } from './servers.ts';
 
 const CSV = Buffer.from('Content,Status\r\nhello,SUCCESS\r\n');
@@ -20,7 +21,7 @@ function answering(head: string, body: Buffer, end: 'close' | 'reset' | 'wait') 
   };
 }
 
-test('on the wire a download is a plain GET: host and connection, no Authorization, no Accept-Encoding', async (t) => {
+test('on the wire a download is a plain GET: host, connection and User-Agent, no Authorization, no Accept-Encoding', async (t) => {
   const server = await rawServer(t, answering(`content-length: ${CSV.length}`, CSV, 'wait'));
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   assert.deepEqual(await collect(client.download(`${server.url}/k?sig=a%2Bb`, NEVER)), CSV);
@@ -28,6 +29,7 @@ test('on the wire a download is a plain GET: host and connection, no Authorizati
     'GET /k?sig=a%2Bb HTTP/1.1',
     `host: ${server.url.slice('http://'.length)}`,
     'connection: keep-alive',
+    `user-agent: ${USER_AGENT}`,
   ]);
   assert.deepEqual(observer.requests, ['download 200']);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ServiceFailure } from '../../../src/core/service-error.ts';
+import { USER_AGENT } from '../../../src/service/version.ts';
 import { clientFor, deadAddress, httpServer, json, NEVER, rawServer } from './servers.ts';
 
 const CSV = { contentType: 'text/csv', ...NEVER };
@@ -13,7 +14,7 @@ function xmlError(code: string, message: string): string {
   );
 }
 
-test('on the wire an upload has host, length, exactly the signed type, and nothing else', async (t) => {
+test('on the wire an upload has host, length, exactly the signed type, User-Agent, and nothing else', async (t) => {
   const server = await rawServer(t, (socket, received) => {
     if (received.endsWith('hello,1\r\n')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
   });
@@ -26,6 +27,7 @@ test('on the wire an upload has host, length, exactly the signed type, and nothi
     'connection: keep-alive',
     'content-type: text/csv',
     `content-length: ${BODY.length}`,
+    `user-agent: ${USER_AGENT}`,
   ]);
   assert.equal(body, BODY.toString().trimEnd().concat('\r\n'));
   assert.deepEqual(observer.requests, ['upload 200']);

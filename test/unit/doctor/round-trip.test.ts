@@ -59,7 +59,7 @@ test('one row, marked as a test, with the type of the configuration, comes back 
   const { kind, seen } = review({ states: ['WAITING_FOR_UPLOAD', 'SUCCESS'] });
   const { status, found, tried } = await roundTrip(kind);
   assert.deepEqual([status, seen.type], ['ok', 'post']);
-  assert.match(found, /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d\.\d s$/);
+  assert.match(found, /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d+\.\d s$/);
   assert.match(seen.upload, /This is a connection test of Content Review Connector/);
   assert.equal(seen.upload.trimEnd().split('\r\n').length, 2);
   assert.ok(tried.includes('open journal-doctor 60000'));
