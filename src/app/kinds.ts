@@ -13,6 +13,7 @@ import { reviewKind } from '../review/index.ts';
 import type { CreateResultFileReader } from '../review/result-files.ts';
 import { NOTICES } from '../review/result-row.ts';
 import type { ReviewService } from '../review/review-service.ts';
+import { systemClock } from '../service/system-clock.ts';
 import { systemRandom } from './system.ts';
 
 /** What the kinds need of the service. `src/service/client.ts` satisfies it. */
@@ -72,6 +73,7 @@ export function kindOf(
           decisionId: mapping.decisionId,
           missingGraceMs: pipeline.review.missingGraceMs,
           onFailure: pipeline.review.onFailure,
+          monotonic: () => systemClock.monotonic(),
           newId: () => systemRandom.id(),
           onNotice: (status) =>
             logger.warn(

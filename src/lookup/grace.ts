@@ -8,7 +8,7 @@ const FORGET_MS = 7_200_000;
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** Wall clock, ms, of the first such answer in a row; the oldest first. */
+  /** Times of the first such answers in a row, ms; the oldest first. */
   readonly #sinceMs = new Map<string, number>();
 
   /** @param graceMs how long the service may say so before it is believed */

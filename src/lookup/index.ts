@@ -18,6 +18,8 @@ export interface LookupOptions extends LookupMapping {
   readonly missingGraceMs: number;
   /** What becomes of an id that the service does not know, or refuses. */
   readonly onFailure: 'error' | 'dead-letter';
+  /** Time that passes evenly, ms: `Clock.monotonic`. */
+  readonly monotonic: () => number;
   /** Ids for jobs that the service knows nothing of: unlike any other, also of other processes. */
   readonly newId: () => string;
   /** Told once for each status that this version does not know: such a decision is taken for pending. */
@@ -76,9 +78,9 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       const about = job();
       const refused = error.failure === 'rejected';
       if (refused || error.failure === 'not_found')
-        return grace.isOver(place, about.decidedAtMs) ? ended(item, undefined, refused ? REFUSED : UNKNOWN, about) : undefined;
+        return grace.isOver(place, options.monotonic()) ? ended(item, undefined, refused ? REFUSED : UNKNOWN, about) : undefined;
       if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;
-      if (badAnswers.allows(place, about.decidedAtMs)) options.onBadAnswer?.(error.message);
+      if (badAnswers.allows(place, options.monotonic())) options.onBadAnswer?.(error.message);
       if (!last) throw error;
       const message = `The service's answer about this decision makes no sense: ${error.message}`;
       return { ...ended(item, undefined, { code: 'decision_unreadable', message }, about), overdue: true };

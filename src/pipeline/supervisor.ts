@@ -7,11 +7,12 @@ import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
 import { type Assignment, type FetchedBatch, TransactionError } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
-import type { Labels, Logger } from '../core/ports/telemetry.ts';
+import type { Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
 import { describe, RefusedError } from './errors.ts';
+import { publishGauges } from './gauges.ts';
 import { guardedKind } from './guarded-kind.ts';
 import { InternalErrors } from './internal-errors.ts';
 import { Ledger } from './ledger.ts';
@@ -19,7 +20,7 @@ import { EndsInquiry, type EndsWanted } from './log-ends.ts';
 import { Losses } from './losses.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { PipelineOptions } from './options.ts';
-import { ShardWorker, type WorkerReport } from './shard-worker.ts';
+import { ShardWorker } from './shard-worker.ts';
 import { prepareTopics } from './topics.ts';
 import { TypeGates } from './type-gates.ts';
 import { viewPipeline } from './view.ts';
@@ -289,17 +290,6 @@ export class Supervisor {
     slot.losses.owned(forMs, (partition) => slot.worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
   }
 
-  /** @param timesMs Infinity where there is none; without any the series goes away */
-  #publishOldest(
-    name: 'oldest_unsettled_timestamp_seconds' | 'oldest_batch_timestamp_seconds',
-    labels: Labels,
-    timesMs: readonly number[],
-  ): void {
-    const oldestMs = Math.min(...timesMs);
-    if (oldestMs === Number.POSITIVE_INFINITY) this.#ports.metrics.remove(name, labels);
-    else this.#ports.metrics.set(name, labels, oldestMs / 1000);
-  }
-
   /** Gauges of the pipeline, from what its workers report. */
   #report(): void {
     this.#publish();
@@ -312,44 +302,9 @@ export class Supervisor {
     // Workers that are over may have a last transaction in hand.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
-    const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
     for (const slot of this.#slots.values()) this.#forgive(slot);
     if (!this.#stopping.signal.aborted) this.#publishMembership();
-    const inFlight = sum((report) => report.inFlight);
-    metrics.set('items_in_flight', labels, inFlight);
-    metrics.set('balance_items', labels, (this.#context?.ledger.open ?? 0) - inFlight);
-    metrics.set(
-      'items_buffered',
-      labels,
-      sum((report) => report.buffered),
-    );
-    metrics.set(
-      'consumer_lag',
-      labels,
-      sum((report) => report.lag),
-    );
-    metrics.set(
-      'shards_owned',
-      labels,
-      sum((report) => Number(report.owner)),
-    );
-    this.#publishOldest(
-      'oldest_unsettled_timestamp_seconds',
-      labels,
-      reports.map((report) => report.oldestEventMs),
-    );
-    for (const state of ['uploading', 'reviewing', 'settling', 'retrying'] as const) {
-      metrics.set(
-        'batches',
-        { ...labels, state },
-        sum((report) => report.jobs.get(state) ?? 0),
-      );
-      this.#publishOldest(
-        'oldest_batch_timestamp_seconds',
-        { ...labels, state },
-        reports.map((report) => report.oldestJobMs.get(state) ?? Number.POSITIVE_INFINITY),
-      );
-    }
+    publishGauges(metrics, labels, reports, this.#context?.ledger.open ?? 0);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
     const unowned = [...this.#assigned.keys()].filter((shard) => !this.#slots.get(shard)?.worker?.report().owner);
     const lost = [...this.#assigned.keys()].flatMap((shard) => {

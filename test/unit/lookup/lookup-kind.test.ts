@@ -28,6 +28,7 @@ function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOption
     nullValues: 'dead-letter',
     missingGraceMs: 1_000,
     onFailure: 'error',
+    monotonic: () => 0,
     newId: () => `id-${++ids}`,
     ...over,
   };
@@ -136,8 +137,12 @@ test('a status never heard of is told once and taken for pending', async () => {
 
 /** The same ids asked for again and again by one process, so many ms after the job was created. */
 function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
-  const kind = kindOf(answers, over);
-  return (ms: number) => outcomesOf(answers, over, { kind, job: { ...JOB, decidedAtMs: Date.UTC(2026, 0, 2) + ms } });
+  let nowMs = 0;
+  const kind = kindOf(answers, { ...over, monotonic: () => nowMs });
+  return (ms: number) => {
+    nowMs = ms;
+    return outcomesOf(answers, over, { kind });
+  };
 }
 
 test('an id that the service does not know, or refuses, is waited for, and then ends as the policy says', async () => {

@@ -113,6 +113,7 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
           nullValues: 'dead-letter',
           missingGraceMs: MISSING_GRACE_MS,
           onFailure: 'error',
+          monotonic: () => process.monotonic(),
           newId: ids(name),
         },
         new MemoryDecisions(remote().decisions, process, new ServiceCalls(world.service, process, name), world.service.script),
