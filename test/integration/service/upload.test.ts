@@ -26,8 +26,8 @@ test('on the wire an upload has host, length, exactly the signed type, User-Agen
     `host: ${server.url.slice('http://'.length)}`,
     'connection: keep-alive',
     'content-type: text/csv',
-    `content-length: ${BODY.length}`,
     `user-agent: ${USER_AGENT}`,
+    `content-length: ${BODY.length}`,
   ]);
   assert.equal(body, BODY.toString().trimEnd().concat('\r\n'));
   assert.deepEqual(observer.requests, ['upload 200']);
