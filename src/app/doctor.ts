@@ -21,7 +21,7 @@ import { type DoctorService, doctorService } from './doctor-service.ts';
 import { pipelineView } from './inspect.ts';
 import { kafkaConnection } from './kafka-connection.ts';
 import { kindOf } from './kinds.ts';
-import { enginePipeline } from './pipeline-options.ts';
+import { enginePipeline, sourceLimits } from './pipeline-options.ts';
 import { inventedService } from './sample.ts';
 import { schemaRegistry } from './schema-registry.ts';
 import { systemClock } from './system.ts';
@@ -56,7 +56,7 @@ export async function runDoctor(config: Config, options: DoctorOptions): Promise
     connectionTimeoutMs: KAFKA_CONNECT_MS,
   };
   const kafka = connectKafka(connect, logger);
-  const [probe, scan] = [kafka.probe(), kafka.scan()];
+  const [probe, scan] = [kafka.probe(), kafka.scan(sourceLimits(config))];
   const service = doctorService(config);
   const registry = schemaRegistry(config);
   const parts: DoctorParts = {

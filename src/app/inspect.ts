@@ -11,6 +11,7 @@ import type { ServiceClient } from '../service/client.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { filterOf } from './filter.ts';
 import { kafkaConnection } from './kafka-connection.ts';
+import { sourceLimits } from './pipeline-options.ts';
 import { remoteState } from './remote-state.ts';
 import { schemaRegistry } from './schema-registry.ts';
 import { systemClock } from './system.ts';
@@ -48,7 +49,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
   const service = options.service ? serviceOf(config) : undefined;
   const { brokers } = config.kafka;
   const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
-  const scan = kafka.scan();
+  const scan = kafka.scan(sourceLimits(config));
   const registry = schemaRegistry(config);
   const { signal } = new AbortController();
   try {

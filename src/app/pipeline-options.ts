@@ -20,6 +20,14 @@ export function readLimits(source: PipelineConfig['source']): ReadLimits {
   return { maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes), maxHeaders, maxBatchUnpackedBytes };
 }
 
+/** Of the topics that pipelines read; undefined for all others. */
+export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimits | undefined {
+  return (topic) => {
+    const read = pipelines.find(({ source }) => source.topic === topic);
+    return read && readLimits(read.source);
+  };
+}
+
 export function enginePipeline(config: Config, pipeline: PipelineConfig): PipelineOptions {
   const { review, kafka } = pipeline;
   return {

@@ -8,6 +8,7 @@ import { KafkaClusterProbe } from './cluster-probe.ts';
 import type { ConnectOptions } from './connect.ts';
 import { KafkaShardGroup } from './group.ts';
 import type { GroupOptions } from './group-options.ts';
+import type { ReadLimits } from './records/index.ts';
 import type { SaslOptions, TlsOptions } from './security/options.ts';
 import { Security, type SecurityOptions } from './security/security.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
@@ -15,8 +16,16 @@ import { KafkaTopicScan } from './topic-scan.ts';
 import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
 export { questionFailure } from './question-failure.ts';
-export type { ReadLimits } from './records/index.ts';
-export type { ConnectOptions, GroupOptions, ProducersOptions, SaslOptions, SecurityOptions, SourceReaderOptions, TlsOptions };
+export type {
+  ConnectOptions,
+  GroupOptions,
+  ProducersOptions,
+  ReadLimits,
+  SaslOptions,
+  SecurityOptions,
+  SourceReaderOptions,
+  TlsOptions,
+};
 export { Security };
 
 /** A cluster, with everything the connector does there. Nothing connects before it is used. */
@@ -25,8 +34,8 @@ export interface KafkaConnection {
   group(options: GroupOptions): ShardGroup;
   producers(options: ProducersOptions): ShardProducers;
   sourceReader(options: SourceReaderOptions): SourceReader;
-  /** For tools that only look. */
-  scan(): TopicScan;
+  /** For tools that only look. @param limitsOf a topic that the connector does not write itself */
+  scan(limitsOf?: (topic: string) => ReadLimits | undefined): TopicScan;
   /** For tools that look for what is wrong. */
   probe(): ClusterProbe;
   /** Closes the admin connection; groups, producers and readers are closed by who opened them. Repeatable. */
@@ -40,7 +49,7 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
     group: (group) => new KafkaShardGroup(options, group, logger),
     producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.writable(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
-    scan: () => new KafkaTopicScan(options, admin, logger),
+    scan: (limitsOf) => new KafkaTopicScan(options, admin, logger, limitsOf),
     probe: () => new KafkaClusterProbe(options, logger),
     async close() {
       await admin.close();

@@ -19,7 +19,7 @@ import type { ReadLimits } from './records/index.ts';
 export interface SourceReaderOptions {
   readonly topic: string;
   /** Default: those of topics that the connector writes itself. */
-  readonly limits?: ReadLimits;
+  readonly limits?: ReadLimits | undefined;
   /** Most bytes of one fetch; a single larger record still comes. Default 1 MiB. */
   readonly maxFetchBytes?: number;
   /** Connections are closed after this time without a read. Default 30,000 ms. */

@@ -7,6 +7,7 @@ import { ClusterConnection } from './cluster-connection.ts';
 import type { ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { EARLIEST, LATEST, listOffsetsPatiently, READ_COMMITTED, READ_UNCOMMITTED } from './list-offsets.ts';
+import type { ReadLimits } from './records/index.ts';
 import { KafkaSourceReader } from './source-reader.ts';
 
 /** Several partitions are read at a time, and what was fetched is garbage soon: larger fetches only cost memory. */
@@ -16,10 +17,17 @@ export class KafkaTopicScan implements TopicScan {
   readonly #connect: ConnectOptions;
   readonly #admin: KafkaAdmin;
   readonly #logger: Logger;
+  readonly #limitsOf: (topic: string) => ReadLimits | undefined;
   readonly #readers = new Set<KafkaSourceReader>();
   readonly #connection: ClusterConnection;
 
-  constructor(connect: ConnectOptions, admin: KafkaAdmin, logger: Logger) {
+  constructor(
+    connect: ConnectOptions,
+    admin: KafkaAdmin,
+    logger: Logger,
+    limitsOf: (topic: string) => ReadLimits | undefined = () => undefined,
+  ) {
+    this.#limitsOf = limitsOf;
     this.#connect = connect;
     this.#connection = new ClusterConnection(connect, logger);
     this.#admin = admin;
@@ -59,7 +67,11 @@ export class KafkaTopicScan implements TopicScan {
   ): Promise<void> {
     if (until <= from) return;
     // A connection of its own: several partitions are read at a time, and their fetches would wait for one another.
-    const reader = new KafkaSourceReader(this.#connect, { topic, maxFetchBytes: FETCH_BYTES }, this.#logger);
+    const reader = new KafkaSourceReader(
+      this.#connect,
+      { topic, maxFetchBytes: FETCH_BYTES, limits: this.#limitsOf(topic) },
+      this.#logger,
+    );
     this.#readers.add(reader);
     try {
       await reader.read({ partition, from, to: until - 1 }, onPiece, signal);
