@@ -101,6 +101,44 @@ test('after a rejoin the replay goes on from where it was', () => {
   assert.deepEqual(calls, [], 'it is over');
 });
 
+test('a journal that is fetched faster than it is folded pauses, and goes on once there is room; a rejoin meanwhile reads nothing twice', async () => {
+  const { replay, calls, batch } = world();
+  const gate = Promise.withResolvers<void>();
+  const large = (offset: number, writes: readonly JournalWrite[]): FetchedBatch => {
+    const whole = batch(offset, writes);
+    return {
+      ...whole,
+      bytes: 600_000,
+      async *pieces(admit) {
+        await gate.promise;
+        yield* whole.pieces(admit);
+      },
+    };
+  };
+  replay.start(0);
+  replay.fetched(large(0, [meta]));
+  replay.fetched(large(1, [owner('old')]));
+  assert.deepEqual(calls.splice(0), [`seek journal ${SHARD} 0`, `resume journal ${SHARD}`, `pause journal ${SHARD}`]);
+  replay.rejoined();
+  assert.deepEqual(calls.splice(0), [`seek journal ${SHARD} 2`, `resume journal ${SHARD}`]);
+  const state = replay.upTo(2, 'mine', forever);
+  gate.resolve();
+  replay.fetched(batch(2, [owner('mine')]));
+  assert.equal((await state).owner?.claim, 'mine');
+  assert.deepEqual(calls, [`pause journal ${SHARD}`, `resume journal ${SHARD}`]);
+});
+
+test('a stretch of the journal that cannot be read ends the replay with its topic, partition and offset', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const poison = { reason: 'unreadable_batch', message: 'its CRC-32C is wrong' } as const;
+  replay.fetched(batch(0, [meta], 5, { from: 1, to: 4, timestampMs: 0, poison }));
+  await assert.rejects(replay.upTo(9, 'mine', forever), {
+    name: 'JournalFormatError',
+    message: `the journal journal cannot be read at partition ${SHARD}, offset 1: its CRC-32C is wrong`,
+  });
+});
+
 test('a record behind our claim means that another instance owns the shard', async () => {
   const { replay, batch } = world();
   replay.start(0);
