@@ -7,6 +7,8 @@ import { describe, shortly } from './errors.ts';
 const AGAIN_AND_AGAIN = 3;
 /** A shard that was kept for this long is well, though its position has not moved: there may be nothing to read. */
 const WELL_AFTER_MS = 120_000;
+/** An owner with nothing in hand and nothing to read has passed whatever failed. */
+const IDLE_AFTER_MS = 10_000;
 /** Positions that a text names. */
 const MAX_NAMED = 3;
 
@@ -25,11 +27,10 @@ export class Losses {
     this.#error = error;
   }
 
-  /** It is owned again. @param watermarkOf W of a partition */
-  owned(forMs: number, watermarkOf: (partition: number) => number | undefined): void {
-    if (this.#places.length === 0 && forMs < WELL_AFTER_MS) return;
+  /** It is owned again. @param idle nothing is in hand, and nothing is left to read. @param watermarkOf W of a partition */
+  owned(forMs: number, idle: boolean, watermarkOf: (partition: number) => number | undefined): void {
     const moved = this.#places.some(({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset);
-    if (moved || forMs >= WELL_AFTER_MS) this.forget();
+    if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.forget();
   }
 
   forget(): void {

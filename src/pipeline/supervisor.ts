@@ -283,11 +283,13 @@ export class Supervisor {
   /** A shard that was kept for a while is well: its next loss is a new story. */
   #forgive(slot: Slot): void {
     const nowMs = this.#ports.clock.monotonic();
-    slot.ownedSinceMs = slot.worker?.report().owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
-    if (slot.ownedSinceMs === undefined) return;
+    const report = slot.worker?.report();
+    slot.ownedSinceMs = report?.owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
+    if (report === undefined || slot.ownedSinceMs === undefined) return;
     const forMs = nowMs - slot.ownedSinceMs;
     if (forMs >= FORGIVE_AFTER_MS) slot.failures = 0;
-    slot.losses.owned(forMs, (partition) => slot.worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
+    const idle = report.inFlight === 0 && report.buffered === 0 && report.lag === 0;
+    slot.losses.owned(forMs, idle, (partition) => slot.worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
   }
 
   /** Gauges of the pipeline, from what its workers report. */
