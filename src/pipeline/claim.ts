@@ -94,8 +94,12 @@ async function startPositions(
   const forgotten = partitions.filter(
     (partition) => !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
-  if (forgotten.length > 0)
+  if (forgotten.length > 0) {
+    // A newer owner may have committed them since the journal was read: then the shard is lost, and nothing is wrong.
+    const { instance, random, clock } = context;
+    await request.queue.run(() => ({ journal: [writeOwner({ instance, claim: random.id(), atMs: clock.now() })] }));
     throw new RefusedError(forgottenJournal(context.options, forgotten, `has lost their records in partition ${request.shard}`));
+  }
   const read = partitions.map((partition) => {
     const { watermark = 0 } = state.progress.get(partition) ?? {};
     return [partition, Math.max(watermark, committed.get(partition)?.offset ?? 0)] as const;

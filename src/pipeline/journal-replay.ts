@@ -127,7 +127,8 @@ export class JournalReplay {
    */
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;
-    await this.#until(() => (this.#position as number) > barrier, signal);
+    // What was fetched counts, too: a newer claim may stand there.
+    await this.#until(() => (this.#position as number) > barrier && this.#position === this.#expected, signal);
     if (this.#view.owner?.claim !== claim) throw new ShardLostError('a newer claim stands in the journal');
     return this.#view.finish();
   }
