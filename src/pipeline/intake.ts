@@ -1,34 +1,23 @@
 /**
- * Takes source records that nobody has claimed: decodes them, buffers them by type, seals full and old buffers, sends
- * what cannot be decoded to the dead letters (DESIGN 3 'Intake').
+ * Inbox of a shard: holds fetched batches until they are taken, piece by piece, knows where each partition is read next, and
+ * pauses the partitions that have no room (DESIGN 3 'Intake').
  */
-import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import type { SealedItems } from '../core/buffer.ts';
 import type { FetchedBatch, RecordPiece } from '../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../core/record.ts';
-import { RefusedError } from './errors.ts';
 import type { Held } from './in-hand.ts';
 import { type EndsWanted, LogEnds } from './log-ends.ts';
-import { memoryOfItems } from './memory-budget.ts';
+import { PieceTaker, type Taken } from './piece-taker.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { DECODING_TURN_MS, rangesBehind } from './source-log.ts';
-import { deadLetterUndecodable, type Undecodable, type UnreadableRange } from './undecodable.ts';
+import { rangesBehind, sourceRecreated } from './source-log.ts';
+import { deadLetterUndecodable } from './undecodable.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
 
-/** Taken records that cannot be decoded, and offsets that cannot be read. */
-interface Poison {
-  readonly records: readonly Undecodable[];
-  readonly unreadable: UnreadableRange | undefined;
-  readonly held: Held | undefined;
-  /** What is still to be taken of the piece. */
-  readonly rest: RecordPiece | undefined;
-}
-
 export class Intake implements EndsWanted {
   readonly #shard: ShardRuntime;
-  readonly #buffers: ItemBuffers;
-  readonly #submit: (sealed: SealedItems, held: Held) => void;
+  readonly #taker: PieceTaker;
   readonly #commitProgress: () => void;
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
@@ -45,8 +34,6 @@ export class Intake implements EndsWanted {
   readonly #overtaken = new Set<number>();
   readonly #ends = new LogEnds();
   #spanWaits = new Map<number, () => void>();
-  #cancelTimer: (() => void) | undefined;
-  readonly #unregister: () => void;
 
   /**
    * @param submit takes a sealed batch; must not block.
@@ -54,16 +41,8 @@ export class Intake implements EndsWanted {
    */
   constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void, commitProgress: () => void) {
     this.#shard = shard;
-    this.#submit = submit;
+    this.#taker = new PieceTaker(shard, submit);
     this.#commitProgress = commitProgress;
-    this.#buffers = new ItemBuffers(shard.context.options.batch);
-    this.#unregister = shard.context.budget.register({
-      largestBytes: () => this.#buffers.largestBytes,
-      sealLargest: () => {
-        const sealed = this.#buffers.sealLargest();
-        if (sealed !== undefined) this.#seal(sealed);
-      },
-    });
     for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
   }
 
@@ -89,15 +68,9 @@ export class Intake implements EndsWanted {
   /** Takes nothing more; what is buffered is read again by the next owner. */
   stop(): void {
     for (const [partition] of this.#expected) this.#shard.context.group.pause('source', partition);
-    this.#cancelTimer?.();
-    this.#unregister();
+    this.#taker.stop();
     for (const end of this.#spanWaits.values()) end();
     this.#spanWaits.clear();
-    let bytes = 0;
-    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
-      bytes += memoryOfItems(sealed.items.length, sealed.bytes);
-    }
-    this.#shard.context.budget.unbuffer(bytes);
   }
 
   fetched(batch: FetchedBatch): void {
@@ -152,7 +125,7 @@ export class Intake implements EndsWanted {
   }
 
   get oldestEventMs(): number {
-    return this.#buffers.oldestEventMs;
+    return this.#taker.oldestEventMs;
   }
 
   /** The position seems to be outside the log: ask the cluster, because a batch that was under way for another position looks alike. */
@@ -167,7 +140,7 @@ export class Intake implements EndsWanted {
         const range = ranges.get(partition);
         signal.throwIfAborted();
         const expected = this.#expected.get(partition) as number;
-        if (range !== undefined && expected > range.end) throw this.#recreated(partition, expected);
+        if (range !== undefined && expected > range.end) throw sourceRecreated(context.options, partition, expected);
         if (range !== undefined && expected < range.start) {
           if (this.#hasInbox(partition)) {
             this.#overtaken.add(partition);
@@ -229,14 +202,13 @@ export class Intake implements EndsWanted {
       await this.#shard.prepared(piece.records);
       signal.throwIfAborted();
       for (let rest: RecordPiece | undefined = piece; rest !== undefined; ) {
-        const poison: Poison = await this.#takeInTurn(batch.partition, rest, admitted);
+        const taken: Taken = await this.#takeInTurn(batch.partition, rest, admitted);
         signal.throwIfAborted();
-        this.#schedule();
-        await deadLetterUndecodable(this.#shard, poison.records, poison.unreadable, poison.held);
+        await deadLetterUndecodable(this.#shard, taken);
         signal.throwIfAborted();
         admitted = false;
         this.#flow();
-        rest = poison.rest;
+        rest = taken.rest;
         if (rest !== undefined) await this.#shard.context.clock.sleep(0, signal);
       }
     }
@@ -269,114 +241,15 @@ export class Intake implements EndsWanted {
     }
   }
 
-  /** @param admitted it had its turn before it was read. @returns what cannot be decoded. */
-  async #takeInTurn(partition: number, piece: RecordPiece, admitted: boolean): Promise<Poison> {
+  /** @param admitted it had its turn before it was read */
+  async #takeInTurn(partition: number, piece: RecordPiece, admitted: boolean): Promise<Taken> {
     const letNextIn = admitted ? undefined : await this.#turn();
     try {
       this.#shard.signal.throwIfAborted();
-      return this.#take(partition, piece);
+      return this.#taker.take(partition, piece);
     } finally {
       letNextIn?.();
     }
-  }
-
-  /** Takes the records of a piece, or as many as there is time for. */
-  #take(number: number, piece: RecordPiece): Poison {
-    let { unreadable, nextOffset } = piece;
-    let rest: RecordPiece | undefined;
-    const { context, state, inHand } = this.#shard;
-    const partition = state.partition(number);
-    const { kind, budget } = context;
-    const nowMs = context.clock.monotonic();
-    const wallMs = context.clock.now();
-    const poison: Undecodable[] = [];
-    let oldestPoisonMs = Number.POSITIVE_INFINITY;
-    const skipped = new Map<string, number>();
-    let consumed = 0;
-    let position = partition.position;
-    for (const [index, record] of piece.records.entries()) {
-      const { offset } = record;
-      if (index > 0 && context.clock.monotonic() - nowMs >= DECODING_TURN_MS) {
-        rest = { ...piece, records: piece.records.slice(index) };
-        [unreadable, nextOffset] = [undefined, position];
-        break;
-      }
-      if (!partition.matches(offset, record.timestampMs)) throw this.#recreated(partition.partition, offset);
-      if (offset < position) continue;
-      if (offset > position) partition.passGap(position, offset);
-      position = offset + 1;
-      if (partition.isClaimed(offset)) continue;
-      consumed++;
-      const decoded = kind.decode(record, partition.replay);
-      if ('item' in decoded) {
-        const { item } = decoded;
-        budget.buffer(memoryOfItems(1, item.bytes));
-        inHand.buffered++;
-        const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
-        const sinceMs = nowMs - waitedMs;
-        const sealed = this.#buffers.add(item, sinceMs);
-        if (sealed !== undefined) this.#seal(sealed);
-      } else if ('poison' in decoded) {
-        poison.push({ record, poison: decoded.poison });
-        oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
-      } else {
-        partition.claim(offset, record.timestampMs);
-        skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
-      }
-    }
-    let letters = poison.length;
-    let range: UnreadableRange | undefined;
-    if (unreadable !== undefined && unreadable.poison.reason !== 'unreadable_batch') {
-      // A single record, whose own timestamp is known.
-      if (!partition.matches(unreadable.from, unreadable.timestampMs)) throw this.#recreated(number, unreadable.from);
-    }
-    if (unreadable !== undefined && unreadable.to > position) {
-      const from = Math.max(position, unreadable.from);
-      range = { ...unreadable, from, partition: number };
-      partition.passGap(position, from);
-      position = unreadable.to;
-      const places = partition.unclaimedIn(from, position);
-      this.#sayUnreadable(range, places);
-      consumed += places;
-      letters += places;
-      oldestPoisonMs = Math.min(oldestPoisonMs, unreadable.timestampMs);
-    }
-    partition.passGap(position, nextOffset);
-    partition.position = Math.max(position, nextOffset);
-    context.ledger.consumed(consumed);
-    for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
-    const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
-    return { records: poison, unreadable: range, held, rest };
-  }
-
-  #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {
-    if (letters === 0) return;
-    const { logger, context } = this.#shard;
-    const { topic } = context.options.source;
-    logger.warn(
-      { topic, partition, from, to, reason: poison.reason, cause: poison.message, letters },
-      'records of the source topic cannot be read: they become dead letters',
-    );
-  }
-
-  #seal(sealed: SealedItems): void {
-    const { context, inHand } = this.#shard;
-    inHand.buffered -= sealed.items.length;
-    const held = inHand.unclaimed.hold(sealed.items.length, sealed.oldestEventMs);
-    context.budget.seal(memoryOfItems(sealed.items.length, sealed.bytes));
-    this.#submit(sealed, held);
-  }
-
-  /** Buffers seal by the wall clock, also when no record comes. */
-  #schedule(): void {
-    this.#cancelTimer?.();
-    const dueMs = this.#buffers.nextDueMs;
-    if (dueMs === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#shard.context;
-    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
-      for (const sealed of this.#buffers.sealAged(clock.monotonic())) this.#seal(sealed);
-      this.#schedule();
-    });
   }
 
   /** Pauses and resumes partitions as the inbox, the memory and the span allow; called whenever one of them moved. */
@@ -414,13 +287,5 @@ export class Intake implements EndsWanted {
       end();
       this.#spanWaits.delete(partition);
     }
-  }
-
-  #recreated(partition: number, offset: number): RefusedError {
-    const { source, journal } = this.#shard.context.options;
-    return new RefusedError(
-      `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and made anew, or lost its newest records. ` +
-        `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
-    );
   }
 }

@@ -4,7 +4,8 @@ import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange, RecordPiece, UnreadableRecords } from '../core/ports/kafka.ts';
 import type { Header, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
-import { ShardLostError, Unprepared } from './errors.ts';
+import { RefusedError, ShardLostError, Unprepared } from './errors.ts';
+import type { PipelineOptions } from './options.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Records passed over that cost more than another fetch: small ones come by the thousand. */
@@ -27,6 +28,14 @@ export async function rangesBehind(
   if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset))) return ranges;
   await clock.sleep(options.timing.resetConfirmMs, signal);
   return ask();
+}
+
+/** The source topic does not hold what was read there. */
+export function sourceRecreated({ source, journal }: PipelineOptions, partition: number, offset: number): RefusedError {
+  return new RefusedError(
+    `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and made anew, or lost its newest records. ` +
+      `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
+  );
 }
 
 /** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */

@@ -17,6 +17,13 @@ export interface UnreadableRange extends UnreadableRecords {
   readonly partition: number;
 }
 
+/** What a piece holds that cannot be decoded or read. */
+export interface UndecodableRecords {
+  readonly records: readonly Undecodable[];
+  readonly unreadable: UnreadableRange | undefined;
+  readonly held: Held | undefined;
+}
+
 /**
  * Publishes their dead letters, chunk by chunk: first those of the records, then those of the unreadable range, of which no
  * more than a chunk is looked at at once.
@@ -24,9 +31,7 @@ export interface UnreadableRange extends UnreadableRecords {
  */
 export async function deadLetterUndecodable(
   shard: ShardRuntime,
-  records: readonly Undecodable[],
-  unreadable: UnreadableRange | undefined,
-  held: Held | undefined,
+  { records, unreadable, held }: UndecodableRecords,
 ): Promise<void> {
   const { context, state, chunk } = shard;
   const letter = ({ record, poison }: Undecodable) => {

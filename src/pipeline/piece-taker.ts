@@ -1,0 +1,152 @@
+/** Takes the records of a piece that nobody has claimed: decodes them, buffers them by type, seals full and old buffers. */
+import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import type { RecordPiece } from '../core/ports/kafka.ts';
+import type { Held } from './in-hand.ts';
+import { memoryOfItems } from './memory-budget.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+import { DECODING_TURN_MS, sourceRecreated } from './source-log.ts';
+import type { Undecodable, UndecodableRecords, UnreadableRange } from './undecodable.ts';
+
+/** What is left to do for a piece: dead letters, and perhaps the rest of its records. */
+export interface Taken extends UndecodableRecords {
+  /** What is still to be taken of the piece. */
+  readonly rest: RecordPiece | undefined;
+}
+
+export class PieceTaker {
+  readonly #shard: ShardRuntime;
+  readonly #buffers: ItemBuffers;
+  readonly #submit: (sealed: SealedItems, held: Held) => void;
+  readonly #unregister: () => void;
+  #cancelTimer: (() => void) | undefined;
+
+  /** @param submit takes a sealed batch; must not block. */
+  constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void) {
+    this.#shard = shard;
+    this.#submit = submit;
+    this.#buffers = new ItemBuffers(shard.context.options.batch);
+    this.#unregister = shard.context.budget.register({
+      largestBytes: () => this.#buffers.largestBytes,
+      sealLargest: () => {
+        const sealed = this.#buffers.sealLargest();
+        if (sealed !== undefined) this.#seal(sealed);
+      },
+    });
+  }
+
+  get oldestEventMs(): number {
+    return this.#buffers.oldestEventMs;
+  }
+
+  /** Throws away what is buffered: the next owner reads it again. */
+  stop(): void {
+    this.#cancelTimer?.();
+    this.#unregister();
+    let bytes = 0;
+    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
+      bytes += memoryOfItems(sealed.items.length, sealed.bytes);
+    }
+    this.#shard.context.budget.unbuffer(bytes);
+  }
+
+  /** Takes the records of a piece, or as many as there is time for. */
+  take(number: number, piece: RecordPiece): Taken {
+    let { unreadable, nextOffset } = piece;
+    let rest: RecordPiece | undefined;
+    const { context, state, inHand } = this.#shard;
+    const partition = state.partition(number);
+    const { kind, budget } = context;
+    const nowMs = context.clock.monotonic();
+    const wallMs = context.clock.now();
+    const poison: Undecodable[] = [];
+    let oldestPoisonMs = Number.POSITIVE_INFINITY;
+    const skipped = new Map<string, number>();
+    let consumed = 0;
+    let position = partition.position;
+    for (const [index, record] of piece.records.entries()) {
+      const { offset } = record;
+      if (index > 0 && context.clock.monotonic() - nowMs >= DECODING_TURN_MS) {
+        rest = { ...piece, records: piece.records.slice(index) };
+        [unreadable, nextOffset] = [undefined, position];
+        break;
+      }
+      if (!partition.matches(offset, record.timestampMs)) throw sourceRecreated(context.options, number, offset);
+      if (offset < position) continue;
+      if (offset > position) partition.passGap(position, offset);
+      position = offset + 1;
+      if (partition.isClaimed(offset)) continue;
+      consumed++;
+      const decoded = kind.decode(record, partition.replay);
+      if ('item' in decoded) {
+        const { item } = decoded;
+        budget.buffer(memoryOfItems(1, item.bytes));
+        inHand.buffered++;
+        const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
+        const sinceMs = nowMs - waitedMs;
+        const sealed = this.#buffers.add(item, sinceMs);
+        if (sealed !== undefined) this.#seal(sealed);
+      } else if ('poison' in decoded) {
+        poison.push({ record, poison: decoded.poison });
+        oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
+      } else {
+        partition.claim(offset, record.timestampMs);
+        skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
+      }
+    }
+    let letters = poison.length;
+    let range: UnreadableRange | undefined;
+    if (unreadable !== undefined && unreadable.poison.reason !== 'unreadable_batch') {
+      // A single record, whose own timestamp is known.
+      if (!partition.matches(unreadable.from, unreadable.timestampMs))
+        throw sourceRecreated(context.options, number, unreadable.from);
+    }
+    if (unreadable !== undefined && unreadable.to > position) {
+      const from = Math.max(position, unreadable.from);
+      range = { ...unreadable, from, partition: number };
+      partition.passGap(position, from);
+      position = unreadable.to;
+      const places = partition.unclaimedIn(from, position);
+      this.#sayUnreadable(range, places);
+      consumed += places;
+      letters += places;
+      oldestPoisonMs = Math.min(oldestPoisonMs, unreadable.timestampMs);
+    }
+    partition.passGap(position, nextOffset);
+    partition.position = Math.max(position, nextOffset);
+    context.ledger.consumed(consumed);
+    for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
+    const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
+    this.#schedule();
+    return { records: poison, unreadable: range, held, rest };
+  }
+
+  #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {
+    if (letters === 0) return;
+    const { logger, context } = this.#shard;
+    const { topic } = context.options.source;
+    logger.warn(
+      { topic, partition, from, to, reason: poison.reason, cause: poison.message, letters },
+      'records of the source topic cannot be read: they become dead letters',
+    );
+  }
+
+  #seal(sealed: SealedItems): void {
+    const { context, inHand } = this.#shard;
+    inHand.buffered -= sealed.items.length;
+    const held = inHand.unclaimed.hold(sealed.items.length, sealed.oldestEventMs);
+    context.budget.seal(memoryOfItems(sealed.items.length, sealed.bytes));
+    this.#submit(sealed, held);
+  }
+
+  /** Buffers seal by the wall clock, also when no record comes. */
+  #schedule(): void {
+    this.#cancelTimer?.();
+    const dueMs = this.#buffers.nextDueMs;
+    if (dueMs === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#shard.context;
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
+      for (const sealed of this.#buffers.sealAged(clock.monotonic())) this.#seal(sealed);
+      this.#schedule();
+    });
+  }
+}
