@@ -96,7 +96,7 @@ export class Schedule {
     return [...this.#tallies.values()];
   }
 
-  /** Faults of processes and networks one after the other; beside them hostile writes, and those of the service for each kind of pipeline. */
+  /** Faults of processes and networks one after the other; beside them, for each pipeline by itself, hostile writes and those of the service. */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
     const main = this.#rounds(nemeses, (name) => this.#strike(name, NEMESES[name] as Nemesis)).finally(() => {
@@ -108,8 +108,10 @@ export class Schedule {
       return this.#rounds(names, (name) => this.#serviceFault(name, faults.get(name) as FaultInput));
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
-    const written = this.#rounds(hostile, (name) => this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite));
-    await Promise.all([main, ...beside, written]);
+    const written = this.#world.pipelines.map((run) =>
+      this.#rounds(hostile, (name) => this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite, run)),
+    );
+    await Promise.all([main, ...beside, ...written]);
     for (const { name, hits } of this.tallies) if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
   }
 
@@ -159,12 +161,11 @@ export class Schedule {
   }
 
   /** Hits when Kafka has all of it, and each of its records has its terminal record. */
-  async #hostileWrite(name: string, write: HostileWrite): Promise<void> {
-    const { observer, pipelines, signal } = this.#world;
+  async #hostileWrite(name: string, write: HostileWrite, { producer, ledger }: PipelineRun): Promise<void> {
+    const { observer, signal } = this.#world;
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
-    const { producer, ledger } = pipelines[this.#random.below(pipelines.length)] as PipelineRun;
     try {
       const places = await producer.writeHostile(write);
       const settled = () => {

@@ -189,8 +189,9 @@ export class World {
 
 const POLICY = { timing: { reviewTime: '500ms', importTime: '300ms', storageEventDelay: '150ms' }, review: REVIEW_RULES };
 
-const TIMES = {
+const CHOICES = {
   uploadGrace: '3s',
+  resultColumn: 'Sandbox result',
   kafka: {
     sessionTimeout: `${SESSION_MS}ms`,
     heartbeat: '400ms',
@@ -202,7 +203,7 @@ const TIMES = {
 
 function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[], registryUrl?: string): StackOptions {
   return {
-    ...setupOf(kinds, TIMES, registryUrl !== undefined),
+    ...setupOf(kinds, CHOICES, registryUrl !== undefined),
     connector: ['--max-semi-space-size=8', new URL('../../src/cli/main.ts', import.meta.url).pathname],
     config: {
       log: { level: 'debug' },

@@ -1,7 +1,4 @@
-/**
- * Record batches and records that brokers take and that readers trip over. Each batch holds the same record `count` times unless it
- * says otherwise; whoever writes one knows its offsets from the broker's answer.
- */
+/** Headers, timestamps and batch bodies that brokers take and that readers trip over. */
 import { gzipSync } from 'node:zlib';
 import { type RawBatchFields, type RawRecord, rawBatch } from './raw-batch.ts';
 
@@ -52,7 +49,7 @@ export const ODD_TIMESTAMPS = [
 const XERIAL_HEADER_BYTES = 16;
 const GARBAGE = Buffer.from('trailing garbage');
 
-/** Bodies that some readers read and others refuse. A broker takes each of them (test/integration/dev/raw-producer.test.ts). */
+/** Bodies that some readers read and others refuse. A broker takes each of them, and Java's consumer reads them (test/integration/dev/raw-producer.test.ts). */
 export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatchFields, 'records'>>> = {
   'gzip with trailing garbage': { codec: 'gzip', tamper: (bytes) => Buffer.concat([bytes, GARBAGE]) },
   'gzip in two members': { codec: 'gzip', tamper: (bytes) => Buffer.concat([bytes, gzipSync(Buffer.alloc(0))]) },

@@ -10,9 +10,11 @@ import { LookupEvents } from './lookup-events.ts';
 export const KINDS = ['review', 'import', 'lookup'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Times of the connector that a test chooses. */
-export interface Times {
+/** What a test chooses. */
+export interface Choices {
   readonly uploadGrace: string;
+  /** Of reviews; default: found by its name. */
+  readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
 }
 
@@ -43,14 +45,14 @@ export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
  */
 export function setupOf(
   [first, ...others]: readonly [Kind, ...Kind[]],
-  times: Times,
+  choices: Choices,
   registered = false,
 ): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
-  const setup = (kind: Kind) => pipelineOf(kind, times, registered && kind === 'review' ? 'json-schema' : 'json');
+  const setup = (kind: Kind) => pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
   return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times, format: string): PipelineSetup {
+function pipelineOf(kind: Kind, { uploadGrace, resultColumn, kafka }: Choices, format: string): PipelineSetup {
   const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
   return {
     partitions,
@@ -72,6 +74,7 @@ function pipelineOf(kind: Kind, { uploadGrace, kafka }: Times, format: string): 
         attempts: 20,
         errorRows: 'retry',
         errorRowAttempts: 2,
+        ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
       },
       kafka: { ...kafka, maxWait },
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
-import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS, ODD_TIMESTAMPS } from '../../../dev/kafka/hostile-batches.ts';
+import { MALFORMED_BODIES, ODD_TIMESTAMPS } from '../../../dev/kafka/hostile-batches.ts';
 import { type RawCodec, rawBatch } from '../../../dev/kafka/raw-batch.ts';
 import { BatchRefused, RawProducer } from '../../../dev/kafka/raw-producer.ts';
 import { testKafka } from '../../support/kafka.ts';
@@ -10,7 +10,6 @@ const kafka = await testKafka();
 const cluster = existingCluster(kafka.brokers.join(','));
 const producer = new RawProducer(kafka.brokers);
 after(() => producer.close());
-const MIB = 1024 * 1024;
 /** Brokers refuse timestamps more than an hour ahead by default. */
 const ANY_TIMESTAMP = { 'message.timestamp.after.max.ms': String(2n ** 63n - 1n), 'retention.ms': '-1' };
 
@@ -34,22 +33,11 @@ describe('a batch of bytes', () => {
     );
   });
 
-  it('is taken by a broker with odd headers, with 100,000 headers and with every odd timestamp', async () => {
+  it('is taken by a broker with every odd timestamp', async () => {
     const topic = await kafka.createTopic('raw-odd', { settings: ANY_TIMESTAMP });
-    let offset = 0;
-    for (const headers of [...Object.values(ODD_HEADERS), manyHeaders(100_000)]) {
-      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v', headers }] })), offset++);
+    for (const [offset, timestampMs] of ODD_TIMESTAMPS.entries()) {
+      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v' }], timestampMs })), offset);
     }
-    for (const timestampMs of ODD_TIMESTAMPS) {
-      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v' }], timestampMs })), offset++);
-    }
-  });
-
-  it('is taken by a broker when it unpacks to 200 MiB', async () => {
-    const topic = await kafka.createTopic('raw-bomb');
-    const bytes = await bomb(200 * MIB);
-    assert.ok(bytes.length < 10_000, `${bytes.length} bytes on the wire`);
-    assert.equal(await producer.write(topic, 0, bytes), 0);
   });
 
   it('that the broker refuses is an error with the number that Kafka has for the reason', async () => {
