@@ -24,6 +24,9 @@ export interface SourceCoordinate {
   readonly offset: number;
 }
 
+/** Key of a record in maps of one topic. */
+export const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
+
 export interface SourceRecord extends SourceCoordinate {
   /** Milliseconds since the epoch, as the broker keeps it. */
   readonly timestampMs: number;

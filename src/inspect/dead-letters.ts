@@ -1,6 +1,6 @@
 /** The dead letters of a pipeline, as they lie on their topic. */
 import type { DEAD_LETTER_HEADERS } from '../core/dead-letter.ts';
-import type { SourceCoordinate } from '../core/record.ts';
+import { placeOf, type SourceCoordinate } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { headerText, outputBounds, rangesSince, scanTerminals, type TerminalRecord } from './terminal-scan.ts';
 
@@ -36,18 +36,15 @@ export async function scanLetters(
 ): Promise<void> {
   const { decisions: _, ...outputs } = await outputBounds(inspection);
   const ranges = await rangesSince(inspection, { decisions: new Map(), ...outputs }, filter.sinceMs);
-  const wanted = new Set(filter.at.map(keyOf));
+  const wanted = new Set(filter.at.map(placeOf));
   await scanTerminals(inspection, ranges, (terminal) => {
     const letter = readLetter(terminal);
     if (filter.reasons.length > 0 && !filter.reasons.includes(letter.reason)) return undefined;
     if (filter.sinceMs !== undefined && letter.publishedMs < filter.sinceMs) return undefined;
-    if (wanted.size > 0 && !wanted.has(keyOf(letter))) return undefined;
+    if (wanted.size > 0 && !wanted.has(placeOf(letter))) return undefined;
     return found(letter, terminal);
   });
 }
-
-/** `partition:offset`. */
-export const keyOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 function readLetter({ eventId, partition, offset, record }: TerminalRecord): Letter {
   const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';

@@ -1,9 +1,9 @@
 /** Puts the originals of dead letters back on a topic, each once. */
 import { isReasonHeader } from '../core/dead-letter.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
-import type { OutgoingRecord, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { type OutgoingRecord, placeOf, type SourceCoordinate, type SourceRecord } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { keyOf, type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
+import { type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
 import { memoryTopicOf, ReplayMemory } from './replay-memory.ts';
 import { MAX_ROWS, type Replayable, ReplayWriter } from './replay-writer.ts';
 
@@ -112,13 +112,13 @@ class Replay {
       counts: this.#counts,
       letters,
       listCut: letters.length < Object.values(this.#counts).reduce((sum, count) => sum + count, 0),
-      unmatched: stop.aborted ? [] : filter.at.filter((at) => !this.#matched.has(keyOf(at))),
+      unmatched: stop.aborted ? [] : filter.at.filter((at) => !this.#matched.has(placeOf(at))),
       interrupted: stop.aborted,
     };
   }
 
   #take(letter: Letter, record: SourceRecord): undefined | Promise<undefined> {
-    this.#matched.add(keyOf(letter));
+    this.#matched.add(placeOf(letter));
     const before = this.#memory.replayedMs(letter) !== undefined;
     const status = before ? 'replayed_before' : letter.valueBytes === null ? 'no_value' : undefined;
     const listed = this.#listed.length < this.#request.listLimit ? { ...letter } : letter;

@@ -4,7 +4,7 @@
  */
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import { TransactionError } from '../core/ports/kafka.ts';
-import type { OutgoingRecord, SourceCoordinate } from '../core/record.ts';
+import { type OutgoingRecord, placeOf, type SourceCoordinate } from '../core/record.ts';
 
 /** A terminal record, and the source record that it ends. */
 export interface TerminalRecord extends SourceCoordinate {
@@ -54,8 +54,8 @@ export class ChunkMemory {
   }
 
   /** Whether Kafka refused the terminal record of this source record, alone in its transaction. */
-  isOversized({ partition, offset }: SourceCoordinate): boolean {
-    return this.#oversized.has(`${partition}:${offset}`);
+  isOversized(at: SourceCoordinate): boolean {
+    return this.#oversized.has(placeOf(at));
   }
 
   succeeded(): void {
@@ -67,7 +67,7 @@ export class ChunkMemory {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
     const [only] = records;
     if (records.length === 1 && only !== undefined && error instanceof TransactionError && error.failure === 'too_large') {
-      this.#oversized.add(`${only.partition}:${only.offset}`);
+      this.#oversized.add(placeOf(only));
     }
   }
 }

@@ -7,7 +7,7 @@ import type { ServiceCall } from '../core/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { BrokenRow, ItemOutcome, KindSteps, PipelineKind, ReadRow } from '../core/ports/pipeline-kind.ts';
-import type { Decoded, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { type Decoded, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { InternalErrors } from './internal-errors.ts';
 
@@ -110,8 +110,6 @@ class GuardedReading {
     }
   }
 }
-
-const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 class GuardedCalls {
   readonly #internal: InternalErrors;

@@ -11,9 +11,16 @@ export interface Letter {
   readonly reason: PoisonReason;
 }
 
-/** A record of a job whose terminal record cannot be made or published. */
-export interface Refused extends SourceCoordinate {
+/** A record of a job that ends as a dead letter. */
+export interface Due extends SourceCoordinate {
   readonly poison: Poison;
+  /** As it was read; without it its coordinates must do. */
+  readonly record?: SourceRecord | undefined;
+}
+
+/** Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed. */
+export function mayBeWhole({ chunk }: ShardRuntime, at: SourceCoordinate, { reason }: Poison): boolean {
+  return reason !== 'internal_error' && !chunk.isOversized(at);
 }
 
 /** @param one as it was read, or only where it is */
@@ -23,13 +30,12 @@ export function letterOf(
   poison: Poison,
   { stage, replay }: { readonly stage: DeadLetterStage; readonly replay: number },
 ): Letter {
-  const { context, chunk } = shard;
+  const { context } = shard;
   const { topic } = context.options.source;
   const { partition, offset } = one;
   const about = { topic, stage, replay, maxValueBytes: context.topics.maxDeadLetterBytes };
   let why = poison;
-  // Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed.
-  if ('value' in one && poison.reason !== 'internal_error' && !chunk.isOversized(one)) {
+  if ('value' in one && mayBeWhole(shard, one, poison)) {
     const whole = attempt(() => {
       const record = deadLetter(one, poison, about);
       bytesOf(record);
@@ -42,19 +48,19 @@ export function letterOf(
   return { record: deadLetterOf({ partition, offset }, why, about), reason: why.reason };
 }
 
-/** Ends records of a job as dead letters with their coordinates. */
-export async function settleByCoordinates(
+/** Ends records of a job as dead letters. */
+export async function settleAsLetters(
   shard: ShardRuntime,
   job: LiveJob,
-  refused: readonly Refused[],
+  due: readonly Due[],
   stage: DeadLetterStage,
 ): Promise<void> {
   const { context, chunk } = shard;
   await chunk.inChunks(
-    refused,
-    ({ partition, offset, poison }) => {
+    due,
+    ({ partition, offset, poison, record }) => {
       const at = { partition, offset };
-      return { ...at, ...letterOf(shard, at, poison, { stage, replay: job.replayOf(partition) }) };
+      return { ...at, ...letterOf(shard, record ?? at, poison, { stage, replay: job.replayOf(partition) }) };
     },
     async (letters) => {
       await shard.settle(job, context.options.deadLetters.topic, letters);

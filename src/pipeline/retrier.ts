@@ -8,7 +8,7 @@ import type { JobFailure } from '../core/failure-row.ts';
 import { attempt as attempted } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison } from '../core/record.ts';
-import { type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
+import { type Due, settleAsLetters, tooLargeFor } from './letters.ts';
 import { type BatchMemory, memoryOfItems } from './memory-budget.ts';
 import type { Rewind, Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -161,7 +161,7 @@ export class Retrier {
     const { id, remoteId, type, attempt } = job.record;
     const error = { code: failure, message: this.#messageOf(job, failure) };
     const { output } = context.options;
-    const refused: Refused[] = [];
+    const refused: Due[] = [];
     await chunk.inChunks(
       items,
       (item) => {
@@ -181,7 +181,7 @@ export class Retrier {
         this.#shard.decided(job, decisions.length);
       },
     );
-    await settleByCoordinates(this.#shard, job, refused, 'rewind');
+    await settleAsLetters(this.#shard, job, refused, 'rewind');
   }
 }
 

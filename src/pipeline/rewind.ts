@@ -4,7 +4,7 @@
  */
 import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -168,8 +168,6 @@ function noteUnreadable(unreadable: Reading['unreadable'], at: ClaimedCoordinate
   unreadable.set(key, same);
   same.records.push(at);
 }
-
-const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 const GONE: Poison = {
   reason: 'source_unavailable',

@@ -17,7 +17,7 @@ import type {
 import type { OutgoingRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { errorType } from './batch-span.ts';
-import { type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
+import { type Due, settleAsLetters, tooLargeFor } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Ask for the job once more, and download its results from the start. */
@@ -100,7 +100,7 @@ class Pass {
   #chunk: ChunkRow[] = [];
   #chunkBytes = 0;
   /** Rows whose decisions cannot be made, or are not taken by Kafka. */
-  readonly #refused: Refused[] = [];
+  readonly #refused: Due[] = [];
   #rows = 0;
   #malformed = 0;
   /** Why the first malformed row is none. */
@@ -149,7 +149,7 @@ class Pass {
     const readingMs = context.clock.now() - startedMs - this.#publishingMs;
     context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
-    await settleByCoordinates(this.#shard, this.#job, this.#refused, 'settle');
+    await settleAsLetters(this.#shard, this.#job, this.#refused, 'settle');
     if (this.#job.left.size === 0) {
       if (this.#malformed > 0) {
         const about = { ...this.#fields, malformed: this.#malformed, reason: this.#firstMalformed };

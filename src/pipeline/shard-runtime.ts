@@ -4,7 +4,7 @@ import type { LiveJob } from '../core/job.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
-import type { SourceRecord } from '../core/record.ts';
+import type { PoisonReason, SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import { spanFields, step } from './batch-span.ts';
 import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
@@ -34,7 +34,7 @@ export interface JobStatus {
 }
 
 /** A dead letter of a record that never was in a job. */
-export type UnclaimedLetter = TakenRecord & TerminalRecord & { readonly held: Held | undefined };
+export type UnclaimedLetter = TakenRecord & TerminalRecord & { readonly held: Held | undefined; readonly reason: PoisonReason };
 
 export class ShardRuntime {
   readonly context: PipelineContext;
@@ -196,6 +196,7 @@ export class ShardRuntime {
       for (const { held } of records) held?.drop(1);
       return this.state.deadLetter(records);
     });
+    this.context.ledger.deadLetters(records);
   }
 
   async #publish(topic: string, records: readonly TerminalRecord[], oldestEventMs: number, take: () => Step): Promise<void> {

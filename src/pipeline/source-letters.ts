@@ -2,9 +2,9 @@
 import type { ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
 import type { DeadLetterStage } from '../core/dead-letter.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { type Poison, placeOf, type SourceCoordinate, type SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
-import { letterOf } from './letters.ts';
+import { letterOf, mayBeWhole } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { readAgain } from './source-log.ts';
 
@@ -27,8 +27,6 @@ interface Due {
 /** Records that one pass looks for: some hundred bytes each. */
 const PASS_RECORDS = 20_000;
 const BYTES_PER_RECORD = 256;
-
-const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 /** One pass over the source at a time serves all that waits. What waits holds its coordinates and nothing else. */
 export class SourceLetterQueue {
@@ -66,8 +64,7 @@ export class SourceLetterQueue {
     const bytes = context.options.chunk.maxBytes + due.size * BYTES_PER_RECORD;
     const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
     try {
-      // Nothing but the coordinates goes into the letter of a record on which the connector failed.
-      const whole = [...due.values()].filter(({ letters }) => letters.poison.reason !== 'internal_error');
+      const whole = [...due.values()].filter(({ at, letters }) => mayBeWhole(this.#shard, at, letters.poison));
       const wanted = CoordinateSet.of(whole.map(({ at }) => at));
       await readAgain(this.#shard, wanted, async (found) => {
         await this.#publish(found, due);
@@ -89,8 +86,8 @@ export class SourceLetterQueue {
     for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
       const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
       await chunk.inChunks(some, render, async (letters) => {
-        if (from === undefined) await this.#shard.deadLetter(letters);
-        else await this.#shard.settle(from, context.options.deadLetters.topic, letters);
+        if (from === undefined) return this.#shard.deadLetter(letters);
+        await this.#shard.settle(from, context.options.deadLetters.topic, letters);
         context.ledger.deadLetters(letters);
       });
     }

@@ -5,21 +5,15 @@
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import { Seldom } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { TerminalRecord } from './chunk-memory.ts';
-import { letterOf, type Refused, settleByCoordinates, tooLargeFor } from './letters.ts';
+import { type Due, mayBeWhole, settleAsLetters, tooLargeFor } from './letters.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { detached, readAgain, readToDecode, type UnreadableRecord } from './source-log.ts';
-
-/** A record that becomes a dead letter: gone, not what it was when it was taken, or given up by the kind. */
-interface Letter extends SourceCoordinate {
-  readonly record: SourceRecord | undefined;
-  readonly poison: Poison;
-}
 
 const GONE: Poison = {
   reason: 'source_unavailable',
@@ -120,11 +114,11 @@ export class SourceSettler {
   /** @param bytes of memory, to be given back by `release` */
   async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
     let items: ContentItem[] = [];
-    let unread: Letter[] = [];
+    let unread: Due[] = [];
     let missing = piece;
-    let lost = new Map<string, Poison>();
     const found = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => {
-      for (const one of unreadable) lost.set(placeOf(one), one.poison);
+      for (const { partition, offset } of unreadable) missing.delete(partition, offset);
+      unread.push(...unreadable);
       for (const record of records) {
         const { partition, offset } = record;
         missing.delete(partition, offset);
@@ -138,10 +132,10 @@ export class SourceSettler {
       }
     };
     const release = await readToDecode(this.#shard, bytes, () => {
-      [items, unread, missing, lost] = [[], [], piece.clone(), new Map()];
+      [items, unread, missing] = [[], [], piece.clone()];
       return { wanted: piece, found };
     });
-    for (const at of missing) unread.push({ ...at, record: undefined, poison: lost.get(placeOf(at)) ?? GONE });
+    for (const at of missing) unread.push({ ...at, poison: GONE });
     return { items, unread, release };
   }
 
@@ -153,15 +147,15 @@ export class SourceSettler {
   ): Promise<void> {
     const { context, chunk } = this.#shard;
     const fitting: (TerminalRecord & { readonly status: 'success' | 'error'; readonly result?: string | undefined })[] = [];
-    const refused: Refused[] = [];
-    const letters: Letter[] = [];
+    const due: Due[] = [];
     for (const one of outcomes) {
       const { partition, offset } = one;
       if (!job.left.has(partition, offset)) continue;
-      if ('poison' in one && one.poison.reason === 'internal_error') refused.push(one);
-      else if ('poison' in one) letters.push({ partition, offset, record: records.get(placeOf(one)), poison: one.poison });
-      else if (chunk.isOversized(one)) refused.push({ partition, offset, poison: tooLargeFor(context.options.output.topic) });
-      else fitting.push(one);
+      if ('record' in one && !chunk.isOversized(one)) fitting.push(one);
+      else {
+        const poison = 'poison' in one ? one.poison : tooLargeFor(context.options.output.topic);
+        due.push({ partition, offset, record: records.get(placeOf(one)), poison });
+      }
     }
     await chunk.inChunks(
       fitting,
@@ -172,18 +166,13 @@ export class SourceSettler {
         this.#shard.decided(job, some.length);
       },
     );
-    await settleByCoordinates(this.#shard, job, refused, 'settle');
-    await this.#deadLetter(
-      job,
-      letters.filter(({ record }) => record !== undefined),
-    );
-    await this.#deadLetterReadAgain(
-      job,
-      letters.filter(({ record }) => record === undefined),
-    );
+    const isAtHand = (one: Due) => one.record !== undefined || !mayBeWhole(this.#shard, one, one.poison);
+    const [atHand, others] = [due.filter(isAtHand), due.filter((one) => !isAtHand(one))];
+    await settleAsLetters(this.#shard, job, atHand, 'settle');
+    await this.#settleReadAgain(job, others);
   }
 
-  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Letter[], about: JobContext): Promise<void> {
+  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Due[], about: JobContext): Promise<void> {
     const outcomes = unread.map(({ partition, offset, poison }): ItemOutcome => {
       const at = { partition, offset };
       return this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about) ?? { ...at, poison };
@@ -192,43 +181,25 @@ export class SourceSettler {
     await this.#publish(job, outcomes, new Map(records));
   }
 
-  async #deadLetter(job: LiveJob, letters: readonly Letter[]): Promise<void> {
-    const { context, chunk } = this.#shard;
-    await chunk.inChunks(
-      letters,
-      ({ partition, offset, record, poison }) => {
-        const at = { partition, offset };
-        const about = { stage: 'settle', replay: job.replayOf(partition) } as const;
-        return { ...at, ...letterOf(this.#shard, record ?? at, poison, about) };
-      },
-      async (some) => {
-        await this.#shard.settle(job, context.options.deadLetters.topic, some);
-        context.ledger.deadLetters(some);
-      },
-    );
-  }
-
   /** One fetched part at a time: nobody has counted the size of these records. */
-  async #deadLetterReadAgain(job: LiveJob, letters: readonly Letter[]): Promise<void> {
-    if (letters.length === 0) return;
-    const left = new Map(letters.map((letter) => [placeOf(letter), letter]));
-    await readAgain(this.#shard, CoordinateSet.of(letters), async (records) => {
-      const found = records.flatMap((record): Letter[] => {
-        const letter = left.get(placeOf(record));
-        return letter === undefined ? [] : [{ ...letter, record }];
+  async #settleReadAgain(job: LiveJob, due: readonly Due[]): Promise<void> {
+    if (due.length === 0) return;
+    const left = new Map(due.map((one) => [placeOf(one), one]));
+    await readAgain(this.#shard, CoordinateSet.of(due), async (records) => {
+      const found = records.flatMap((record): Due[] => {
+        const one = left.get(placeOf(record));
+        return one === undefined ? [] : [{ ...one, record }];
       });
-      for (const letter of found) left.delete(placeOf(letter));
-      await this.#deadLetter(job, found);
+      for (const one of found) left.delete(placeOf(one));
+      await settleAsLetters(this.#shard, job, found, 'settle');
     });
-    await this.#deadLetter(job, [...left.values()]);
+    await settleAsLetters(this.#shard, job, [...left.values()], 'settle');
   }
 
   #contextOf({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
     return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }
 }
-
-const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
 /** Runs of a set's records, in order, of at most so many each. A copy: the set may shrink meanwhile. */
 function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {

@@ -33,17 +33,14 @@ export async function deadLetterUndecodable(
   shard: ShardRuntime,
   { records, unreadable, held }: UndecodableRecords,
 ): Promise<void> {
-  const { context, state, chunk } = shard;
+  const { state, chunk } = shard;
   const letter = ({ record, poison }: Undecodable) => {
     const { partition, offset, timestampMs } = record;
     const place = { partition, offset, timestampMs, isOfBatch: 'isOfBatch' in record && record.isOfBatch === true };
     const about = { stage: 'decode', replay: state.partition(partition).replay } as const;
     return { ...place, held, ...letterOf(shard, record, poison, about) };
   };
-  await chunk.inChunks(allOf(shard, records, unreadable), letter, async (letters) => {
-    await shard.deadLetter(letters);
-    context.ledger.deadLetters(letters);
-  });
+  await chunk.inChunks(allOf(shard, records, unreadable), letter, (letters) => shard.deadLetter(letters));
 }
 
 function* allOf(
