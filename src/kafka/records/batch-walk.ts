@@ -42,7 +42,8 @@ export interface BatchHeader {
   readonly producerId: bigint;
   /** Records that the batch declares. */
   readonly count: number;
-  readonly baseTimestamp: number;
+  /** Milliseconds; may be any int64. */
+  readonly baseTimestamp: bigint;
   readonly maxTimestamp: number;
   readonly crc: number;
 }
@@ -76,7 +77,7 @@ function header(bytes: Buffer, start: number, end: number, magic: number): Batch
     throw new RangeError(`a record batch has offset ${baseOffset}: not between 0 and 2^53 - 1`);
   }
   const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : magic === BROKEN ? 0 : bytes.readInt8(start + 17);
-  const timestamp = magic === 1 ? readInt64(bytes, start + 18) : -1;
+  const timestamp = magic === 1 ? bytes.readBigInt64BE(start + 18) : -1n;
   return {
     magic,
     baseOffset,
@@ -89,8 +90,8 @@ function header(bytes: Buffer, start: number, end: number, magic: number): Batch
     logAppendTime: (attributes & LOG_APPEND_TIME) !== 0,
     producerId: v2 ? bytes.readBigInt64BE(start + 43) : -1n,
     count: v2 ? bytes.readInt32BE(start + 57) : 1,
-    baseTimestamp: v2 ? readInt64(bytes, start + 27) : timestamp,
-    maxTimestamp: v2 ? readInt64(bytes, start + 35) : timestamp,
+    baseTimestamp: v2 ? bytes.readBigInt64BE(start + 27) : timestamp,
+    maxTimestamp: v2 ? readInt64(bytes, start + 35) : Number(timestamp),
     crc: v2 ? bytes.readUInt32BE(start + CRC_AT) : magic === BROKEN ? 0 : bytes.readUInt32BE(start + 12),
   };
 }

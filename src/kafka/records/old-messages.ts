@@ -104,7 +104,7 @@ function readMessage(
   const keyAt = start + (magic === 1 ? 26 : 18);
   const [key, valueAt] = readBytes(bytes, keyAt, end);
   const [value] = readBytes(bytes, valueAt, end);
-  return { partition, offset: baseOffset, timestampMs: baseTimestamp, key, value, headers: NO_HEADERS };
+  return { partition, offset: baseOffset, timestampMs: Number(baseTimestamp), key, value, headers: NO_HEADERS };
 }
 
 function readBytes(bytes: Buffer, at: number, end: number): [Buffer | null, number] {

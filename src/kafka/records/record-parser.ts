@@ -1,13 +1,15 @@
 /** One record of message format v2, from bytes that hold all of it. */
 import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
-
 import { MalformedError, type VarintReader } from './varint-reader.ts';
 
 /** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
 export const HEAD_BYTES = 16;
 /** Least size: the above in one byte each, then no key, no value, no headers. */
 export const LEAST_RECORD_BYTES = 6;
+
+/** Below it a double holds every number, and every sum of two. */
+const EXACT = 2 ** 51;
 
 /** Where a record stands, read from its first bytes. */
 export interface RecordHead {
@@ -19,6 +21,7 @@ export class RecordParser {
   readonly #partition: number;
   readonly #batch: BatchHeader;
   readonly #maxHeaders: number;
+  readonly #baseTimestampMs: number;
   #lastDelta = -1;
   /** Records behind the one that is read. */
   #behind: number;
@@ -27,6 +30,7 @@ export class RecordParser {
     this.#partition = partition;
     this.#batch = batch;
     this.#maxHeaders = maxHeaders;
+    this.#baseTimestampMs = Number(batch.baseTimestamp);
     this.#behind = batch.count;
   }
 
@@ -36,15 +40,28 @@ export class RecordParser {
    */
   head(reader: VarintReader): RecordHead {
     reader.skip(1);
-    const timestampDelta = reader.varlong();
+    const timestampMs = this.#timestamp(reader);
     const delta = reader.varint();
-    const { baseOffset, lastOffset, logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;
+    const { baseOffset, lastOffset } = this.#batch;
     const room = lastOffset - baseOffset - --this.#behind;
     if (delta <= this.#lastDelta || delta > room) {
       throw new MalformedError(`offset delta ${delta} is not between ${this.#lastDelta + 1} and ${room}`);
     }
     this.#lastDelta = delta;
-    return { offset: baseOffset + delta, timestampMs: logAppendTime ? maxTimestamp : baseTimestamp + timestampDelta };
+    return { offset: baseOffset + delta, timestampMs };
+  }
+
+  /**
+   * The int64 that was written, rounded once: a record that is read again, from a batch that was compacted meanwhile, must have the
+   * same timestamp.
+   */
+  #timestamp(reader: VarintReader): number {
+    const { logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;
+    const { at } = reader;
+    const delta = reader.varlong();
+    if (logAppendTime) return maxTimestamp;
+    if (Math.abs(this.#baseTimestampMs) < EXACT && Math.abs(delta) < EXACT) return this.#baseTimestampMs + delta;
+    return Number(BigInt.asIntN(64, baseTimestamp + reader.exactVarlong(at)));
   }
 
   /** Reads what follows the head. @returns the number of headers instead when they are too many. @throws MalformedError */

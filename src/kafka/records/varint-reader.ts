@@ -50,6 +50,17 @@ export class VarintReader {
     throw new MalformedError('a number of a record has more than ten bytes');
   }
 
+  /** The int64 at a place that `varlong` has passed. */
+  exactVarlong(from: number): bigint {
+    let value = 0n;
+    for (let at = from, shift = 0n; ; at++, shift += 7n) {
+      const byte = this.#bytes[at] as number;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    return BigInt.asIntN(64, (BigInt.asUintN(64, value) >> 1n) ^ -(value & 1n));
+  }
+
   skip(count: number): void {
     if (count > this.left) throw new MalformedError('a record ends too early');
     this.at += count;

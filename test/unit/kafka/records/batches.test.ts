@@ -42,7 +42,7 @@ describe('the headers of a response', () => {
       logAppendTime: true,
       producerId: 7n,
       count: 2,
-      baseTimestamp: 5,
+      baseTimestamp: 5n,
       maxTimestamp: 9,
       crc: slowCrc32c(batch.subarray(21)),
     });
@@ -96,9 +96,13 @@ describe('records', () => {
       [-1n, 0n],
       [most, least],
       [1_700_000_000_000n, 3_000_000_000n],
+      // Nanoseconds: base and delta, rounded one by one, would add up to another number.
+      [1_700_000_000_000_000_100n, 77n],
+      [1_700_000_000_000_000_000n, -1_699_999_999_999_999_999n],
+      [5n, 1_700_000_000_000_000_123n],
     ] as const) {
       const read = await readAll(writeBatch({ baseTimestamp, records: [{ timestampDelta }] }));
-      assert.equal(read.records[0]?.timestampMs, Number(baseTimestamp) + Number(timestampDelta));
+      assert.equal(read.records[0]?.timestampMs, Number(baseTimestamp + timestampDelta));
     }
   });
 
