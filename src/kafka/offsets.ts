@@ -1,6 +1,17 @@
-/** @throws RangeError for an offset that a number does not hold exactly (ADR 0002). */
+/** No offset that a number holds exactly (ADR 0002): a log that has grown so far cannot be read, nor written about. */
+export class UnusableOffset extends RangeError {
+  override readonly name = 'UnusableOffset';
+  /** Asking again does not help. */
+  readonly retriable = false;
+
+  constructor(offset: string) {
+    super(`offset ${offset} is not between 0 and 2^53 - 1`);
+  }
+}
+
+/** @throws UnusableOffset */
 export function toOffset(text: string): number {
   const offset = Number(text);
-  if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`offset ${text} is not between 0 and 2^53 - 1`);
+  if (!Number.isSafeInteger(offset) || offset < 0) throw new UnusableOffset(text);
   return offset;
 }

@@ -4,6 +4,7 @@
  * loop, and the fetch knows where the log goes on even when nothing in it is visible.
  */
 import type { AdmitLargeRecord, FetchedBatch, RecordPiece, Stream } from '../core/ports/kafka.ts';
+import type { UnusableOffset } from './offsets.ts';
 import { type AbortedTransaction, type FetchedBytes, nextOffset, type ReadLimits, readPieces } from './records/index.ts';
 
 /** One partition of a fetch response. */
@@ -38,8 +39,8 @@ export class PartitionFetch {
   /** Last stable offset: what a read_committed consumer can reach. */
   readonly endOffset: number;
   readonly #fetched: FetchedBytes;
-  /** The offsets in the batches' headers are beyond what a number holds. */
-  readonly #failure: unknown;
+  /** Of a log that has grown beyond what a number holds: reading its pieces fails. */
+  readonly failure: UnusableOffset | undefined;
 
   constructor(topic: string, fetchedOffset: string, data: PartitionData) {
     this.topic = topic;
@@ -59,7 +60,7 @@ export class PartitionFetch {
     try {
       next = nextOffset(this.#fetched);
     } catch (error) {
-      this.#failure = error;
+      this.failure = error as UnusableOffset;
     }
     this.nextOffset = next;
   }
@@ -73,18 +74,14 @@ export class PartitionFetch {
     return readPieces(this.#fetched, limits, admit);
   }
 
-  /** @throws RangeError when the log has grown past 2^53. */
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
-    if (this.#failure !== undefined) {
-      throw new RangeError(`${this.topic}-${this.partition} has an offset above 2^53 - 1`, { cause: this.#failure });
-    }
     const { partition, fetchOffset, nextOffset: next, endOffset, bytes } = this;
     return { stream, partition, fetchOffset, nextOffset: next, endOffset, bytes, pieces: (admit) => this.pieces(limits, admit) };
   }
 
   /** kafkajs leaves an empty batch out: this one is delivered whenever it moves the position. */
   isEmpty(): boolean {
-    return this.nextOffset === this.fetchOffset && this.#failure === undefined;
+    return this.nextOffset === this.fetchOffset && this.failure === undefined;
   }
 
   /** kafkajs resolves such batches behind the handler's back: there are none. */

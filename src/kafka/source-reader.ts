@@ -151,7 +151,9 @@ export class KafkaSourceReader implements SourceReader {
       });
       const data = answer.responses[0]?.partitions[0];
       if (data === undefined) throw new Error(`the broker answered without partition ${partition} of ${topic}`);
-      return new PartitionFetch(topic, String(position), data);
+      const fetch = new PartitionFetch(topic, String(position), data);
+      if (fetch.failure !== undefined) throw fetch.failure;
+      return fetch;
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'KafkaJSOffsetOutOfRange') throw error;
       const start = await logStart(cluster, topic, partition);

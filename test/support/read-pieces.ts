@@ -15,6 +15,9 @@ export interface Read {
   readonly nextOffset: number | undefined;
 }
 
+/** Of the log, where a test does not give it. */
+export const END = 2 ** 40;
+
 export const admitAll: AdmitLargeRecord = async () => () => {};
 
 export async function readAll(
@@ -24,7 +27,7 @@ export async function readAll(
   const { limits, admit = admitAll, ...fetched } = given;
   const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes);
   const pieces: RecordPiece[] = [];
-  const response = { partition: 3, fetchOffset: 0, endOffset: 1_000_000, aborted: [], ...fetched, bytes: whole };
+  const response = { partition: 3, fetchOffset: 0, endOffset: END, aborted: [], ...fetched, bytes: whole };
   for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit)) pieces.push(piece);
   const records = pieces.flatMap((piece) => piece.records);
   const unreadable = pieces.flatMap((piece) => piece.unreadable ?? []);

@@ -3,6 +3,7 @@
  * https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than Kafka 0.11) begin with the same offset
  * and length; each of their messages counts as a batch of its own here.
  */
+import { UnusableOffset } from '../offsets.ts';
 import { crc32c } from './crc32c.ts';
 import type { FetchedBytes } from './fetched-bytes.ts';
 
@@ -17,6 +18,8 @@ const OLD_MESSAGE_BYTES = 26;
 
 /** In place of the magic of a batch whose length cannot be. */
 const BROKEN = -1;
+/** In place of the magic of a batch whose offsets cannot be: its base offset is -1. */
+export const MISPLACED = -2;
 
 const CODEC = 7;
 const LOG_APPEND_TIME = 8;
@@ -25,7 +28,7 @@ const CONTROL = 32;
 
 /** What a batch says of itself; to be believed as far as its checksum is right. */
 export interface BatchHeader {
-  /** 2, or 0 and 1 for the old formats. Anything else: the log is of a format that is not known here. */
+  /** 2, or 0 and 1 for the old formats. Anything else: the batch is broken, or of a format that is not known here. */
   readonly magic: number;
   readonly baseOffset: number;
   /** In a compressed message of an old format both offsets are those of its last record. */
@@ -54,9 +57,9 @@ function readInt64(bytes: Buffer, at: number): number {
 
 /**
  * The complete batches, in order; a response may end in the middle of one.
- * @throws RangeError for an offset that a number does not hold exactly (ADR 0002).
+ * @param endOffset batches from there on are misplaced
  */
-export function* walkBatches(bytes: Buffer): Generator<BatchHeader> {
+export function* walkBatches(bytes: Buffer, endOffset = Number.MAX_SAFE_INTEGER): Generator<BatchHeader> {
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
     const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
     const magic = bytes.readInt8(start + MAGIC_AT);
@@ -64,24 +67,23 @@ export function* walkBatches(bytes: Buffer): Generator<BatchHeader> {
     const broken = stated < (magic === 2 ? RECORDS_AT : OLD_MESSAGE_BYTES);
     const size = broken ? bytes.length - start : stated;
     if (start + size > bytes.length) return;
-    yield header(bytes, start, start + size, broken ? BROKEN : magic);
+    yield header(bytes, start, start + size, broken ? BROKEN : magic, endOffset);
     start += size;
   }
 }
 
-function header(bytes: Buffer, start: number, end: number, magic: number): BatchHeader {
-  const v2 = magic === 2;
+function header(bytes: Buffer, start: number, end: number, form: number, endOffset: number): BatchHeader {
+  const v2 = form === 2;
   const baseOffset = readInt64(bytes, start);
   const lastOffset = baseOffset + (v2 ? bytes.readInt32BE(start + 23) : 0);
-  if (baseOffset < 0 || !Number.isSafeInteger(baseOffset) || !Number.isSafeInteger(lastOffset)) {
-    throw new RangeError(`a record batch has offset ${baseOffset}: not between 0 and 2^53 - 1`);
-  }
-  const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : magic === BROKEN ? 0 : bytes.readInt8(start + 17);
-  const timestamp = magic === 1 ? bytes.readBigInt64BE(start + 18) : -1n;
+  const placed = baseOffset >= 0 && baseOffset < endOffset && Number.isSafeInteger(lastOffset);
+  const magic = placed ? form : MISPLACED;
+  const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : form === BROKEN ? 0 : bytes.readInt8(start + 17);
+  const timestamp = form === 1 ? bytes.readBigInt64BE(start + 18) : -1n;
   return {
     magic,
-    baseOffset,
-    lastOffset,
+    baseOffset: placed ? baseOffset : -1,
+    lastOffset: placed ? lastOffset : -1,
     start,
     end,
     codec: attributes & CODEC,
@@ -92,7 +94,7 @@ function header(bytes: Buffer, start: number, end: number, magic: number): Batch
     count: v2 ? bytes.readInt32BE(start + 57) : 1,
     baseTimestamp: v2 ? bytes.readBigInt64BE(start + 27) : timestamp,
     maxTimestamp: v2 ? readInt64(bytes, start + 35) : Number(timestamp),
-    crc: v2 ? bytes.readUInt32BE(start + CRC_AT) : magic === BROKEN ? 0 : bytes.readUInt32BE(start + 12),
+    crc: v2 ? bytes.readUInt32BE(start + CRC_AT) : form === BROKEN ? 0 : bytes.readUInt32BE(start + 12),
   };
 }
 
@@ -116,13 +118,14 @@ export interface PlacedBatch {
  * Batches with the offsets that each covers. The last offset in a header reaches no further than the next batch; that of the
  * last batch counts only if its checksum is right, and otherwise ends at the high watermark. An unreadable batch at the end
  * covers one offset at least, so that the position always moves on.
- * @throws RangeError as walkBatches does
+ * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002)
  */
 export function* placeBatches({
   bytes,
   fetchOffset,
   endOffset,
 }: Omit<FetchedBytes, 'aborted' | 'partition'>): Generator<PlacedBatch> {
+  if (endOffset > Number.MAX_SAFE_INTEGER) throw new UnusableOffset(String(endOffset));
   let position = fetchOffset;
   let held: BatchHeader | undefined;
   const place = (batch: BatchHeader, to: number, intact?: boolean): PlacedBatch => {
@@ -132,7 +135,7 @@ export function* placeBatches({
     position = Math.max(position, to);
     return { header: batch, from: Math.min(from, position), to: position, intact };
   };
-  for (const next of walkBatches(bytes)) {
+  for (const next of walkBatches(bytes, endOffset)) {
     if (held !== undefined) {
       const senseless = held.magic < 0 || held.magic > 2 || held.lastOffset < held.baseOffset;
       const known = senseless ? next.baseOffset : held.lastOffset + 1;
@@ -148,7 +151,7 @@ export function* placeBatches({
 
 /**
  * Where reading goes on: one past the last complete batch, or the fetch offset when there is none.
- * @throws RangeError as walkBatches does
+ * @throws UnusableOffset as placeBatches does
  */
 export function nextOffset(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): number {
   let next = fetched.fetchOffset;

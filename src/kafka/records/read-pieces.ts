@@ -4,7 +4,7 @@
  */
 import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import { BatchRecords } from './batch-records.ts';
-import { type BatchHeader, isIntact, type PlacedBatch, placeBatches } from './batch-walk.ts';
+import { type BatchHeader, isIntact, MISPLACED, type PlacedBatch, placeBatches } from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
 import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { OldMessages } from './old-messages.ts';
@@ -14,7 +14,7 @@ import { CODECS } from './unpack.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
- * @throws RangeError for an offset that a number does not hold exactly (ADR 0002); whatever `admit` rejects with
+ * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002); whatever `admit` rejects with
  */
 export async function* readPieces(
   fetched: FetchedBytes,
@@ -97,12 +97,13 @@ function openBatch(bytes: Buffer, batch: PlacedBatch, partition: number, limits:
 }
 
 function damage({ magic }: BatchHeader): string {
+  if (magic === MISPLACED) return 'its offset cannot be';
   return magic === 2 ? 'its CRC-32C is wrong' : magic < 0 ? 'its length cannot be' : `message format ${magic} is not known`;
 }
 
 function unreadableBatch(header: BatchHeader, from: number, to: number, why: string): UnreadableRecords {
   const codec = CODECS[header.codec] ?? `codec ${header.codec}`;
   const size = header.end - header.start;
-  const message = `the record batch at offset ${header.baseOffset} (format ${header.magic}, ${codec}, ${size} bytes) cannot be read: ${why}`;
+  const message = `the record batch at offset ${Math.max(header.baseOffset, from)} (format ${header.magic}, ${codec}, ${size} bytes) cannot be read: ${why}`;
   return { from, to, timestampMs: header.maxTimestamp, poison: { reason: 'unreadable_batch', message } };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toOffset } from '../../../src/kafka/offsets.ts';
+import { toOffset, UnusableOffset } from '../../../src/kafka/offsets.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
 import { type TestBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../support/record-batches.ts';
 
@@ -71,9 +71,16 @@ describe('a fetch of one partition', () => {
 describe('offsets', () => {
   it('beyond what a number holds exactly are refused', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
-    for (const text of ['9007199254740993', '-1', 'x', '1.5']) assert.throws(() => toOffset(text), RangeError, text);
-    const fetch = new PartitionFetch('t', '9007199254740990', data([two({ baseOffset: 2 ** 53 - 1 })]));
-    assert.equal(fetch.isEmpty(), false, 'it is delivered, so that it is refused');
-    assert.throws(() => fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS), RangeError);
+    for (const text of ['9007199254740993', '-1', 'x', '1.5']) assert.throws(() => toOffset(text), UnusableOffset, text);
+  });
+
+  it('of a log that has grown beyond that fail whoever reads it, and not the fetch loop of all partitions', async () => {
+    const fetch = new PartitionFetch('t', '9007199254740990', data([two()], { highWatermark: '9007199254740993' }));
+    assert.equal(fetch.isEmpty(), false, 'it is delivered, so that its reader sees it');
+    const batch = fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS);
+    assert.equal(batch.nextOffset, batch.fetchOffset);
+    await assert.rejects(async () => {
+      for await (const _ of batch.pieces(ADMIT_ALL));
+    }, UnusableOffset);
   });
 });

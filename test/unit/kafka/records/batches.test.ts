@@ -66,12 +66,24 @@ describe('the headers of a response', () => {
     assert.deepEqual((await readAll(three(10), { fetchOffset: 20 })).pieces, []);
   });
 
-  it('with an offset that a number does not hold are refused', async () => {
-    for (const base of [2 ** 53 - 2, 2 ** 60, -1]) {
-      assert.throws(() => next(three(base)), RangeError, String(base));
-      await assert.rejects(readAll(three(base)), RangeError, String(base));
+  it('whose offset cannot be are unreadable up to the next batch, or alone: the checksum does not cover it', async () => {
+    const endOffset = 20;
+    for (const base of [2 ** 53 - 2, 2 ** 60, -1, endOffset]) {
+      const between = [three(10), three(base), three(16)];
+      const read = await readAll(between, { fetchOffset: 10, endOffset });
+      assert.deepEqual(read.offsets, [10, 11, 12, 16, 17, 18], String(base));
+      assert.deepEqual(read.ranges, [[13, 16, 'unreadable_batch']]);
+      assert.match(read.unreadable[0]?.poison.message ?? '', /offset cannot be/);
+      const last = await readAll([three(10), three(base)], { fetchOffset: 10, endOffset });
+      assert.deepEqual([last.offsets, last.ranges, last.nextOffset], [[10, 11, 12], [[13, 14, 'unreadable_batch']], 14]);
     }
-    assert.equal(next(three(2 ** 53 - 4)), 2 ** 53 - 1);
+    assert.equal(nextOffset({ bytes: three(2 ** 53 - 4), fetchOffset: 0, endOffset: 2 ** 53 - 1 }), 2 ** 53 - 1);
+  });
+
+  it('of a log that has grown beyond what a number holds are refused', async () => {
+    const endOffset = 2 ** 53;
+    assert.throws(() => nextOffset({ bytes: three(10), fetchOffset: 10, endOffset }), /2\^53 - 1/);
+    await assert.rejects(readAll(three(10), { fetchOffset: 10, endOffset }), /2\^53 - 1/);
   });
 });
 
