@@ -89,8 +89,7 @@ function shown(reaction: Reaction | undefined): string {
 
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
-  const whose = halved === 'empty' ? ', when nothing of the batch was settled' : '';
-  const halving = halved === 'none' ? '' : `halved until each stands alone (\`review.maxBatches\` at most${whose}), then `;
+  const halving = halved ? 'halved until each stands alone (`review.maxBatches` at most), then ' : '';
   switch (again) {
     case 'always':
       return 'submitted again, for as long as it takes';

@@ -1,5 +1,5 @@
 /** Asks the failure table (failure-table.ts) under the policy of a pipeline: the only place that decides about failures. */
-import type { FailedBatches, JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
+import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
 import { FAILURE_TABLE } from './failure-table.ts';
 import type { JobRecord } from './job.ts';
 import type { ServiceFailure } from './service-error.ts';
@@ -61,7 +61,7 @@ export function jobRule(failure: JobFailure): JobRule {
  */
 export function decide(
   failure: JobFailure,
-  job: Pick<JobRecord, 'attempt' | 'depth' | 'count'>,
+  job: Pick<JobRecord, 'attempt' | 'depth'>,
   left: number,
   spent: number,
   policy: RetryPolicy,
@@ -70,11 +70,6 @@ export function decide(
   // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
   if (again === 'always') return 'retry';
   if (again === 'attempts' && job.depth === 0 && job.attempt < policy.attempts) return 'retry';
-  if (isAbout(halved, job, left) && left > 1 && spent + 2 <= policy.maxBatchesPerJob) return 'bisect';
+  if (halved && left > 1 && spent + 2 <= policy.maxBatchesPerJob) return 'bisect';
   return policy.onFailure === 'error' ? 'error' : 'dead_letter';
-}
-
-/** Whether a rule holds for a failed batch. @param left how many records of the job are unsettled */
-export function isAbout(batches: FailedBatches, { count }: Pick<JobRecord, 'count'>, left: number): boolean {
-  return batches === 'all' || (batches === 'empty' && left === count);
 }

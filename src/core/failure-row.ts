@@ -31,8 +31,11 @@ export type JobFailure =
   | 'rows_failed'
   | 'review_timeout';
 
-/** Which failed batches a rule is about; `empty`: those of which no record was settled, so that the service may be at fault as a whole. */
-export type FailedBatches = 'all' | 'empty' | 'none';
+/**
+ * Which failed batches are evidence that the type or the service is in trouble: `unsettled`, those of which less than half was settled;
+ * `given_up`, those whose records nothing more would be tried for.
+ */
+export type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 
 /** What becomes of the records of a batch that failed. */
 export interface JobRule {
@@ -43,9 +46,9 @@ export interface JobRule {
    */
   readonly again: 'always' | 'attempts' | 'never';
   /** Then halved, because one of its records may be at fault. What is left then gets ERROR decisions, or dead letters by policy. */
-  readonly halved: FailedBatches;
-  /** Five of them in a row, of one type, mean that the type or the service is in trouble: the type pauses. */
-  readonly pausesType: FailedBatches;
+  readonly halved: boolean;
+  /** Five of them in a row pause the type. */
+  readonly pausesType: TroubledBatches;
   /** What the ERROR decision says. */
   readonly message: string;
 }

@@ -100,7 +100,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_blocked',
       again: 'always',
-      halved: 'none',
+      halved: false,
       pausesType: 'all',
       message: 'the upload address is not one that may be talked to',
     },
@@ -116,21 +116,21 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: '`jobs_failed_total{reason="upload_expired"}`',
     calls: { upload: ['expired'] },
     reaction: { do: 'fail', as: 'upload_expired' },
-    job: { failure: 'upload_expired', again: 'always', halved: 'none', pausesType: 'all', message: 'the upload address expired' },
+    job: { failure: 'upload_expired', again: 'always', halved: false, pausesType: 'all', message: 'the upload address expired' },
   },
   {
     event: 'upload larger than the storage takes',
     connector:
-      'Halves the batch at once; an item that is too large alone gets a decision with status ERROR, or a dead letter (`onFailure`).',
+      'Halves the batch at once; an item that is too large alone gets a decision with status ERROR, or a dead letter (`onFailure`). Where nothing of the type gets through, the type pauses before that (see below).',
     user: '`jobs_failed_total{reason="upload_too_large"}`',
-    options: ['review.maxBatches', 'batch.maxBytes', 'review.onFailure'],
+    options: ['review.maxBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
     calls: { upload: ['too_large'] },
     reaction: { do: 'fail', as: 'upload_too_large' },
     job: {
       failure: 'upload_too_large',
       again: 'never',
-      halved: 'all',
-      pausesType: 'none',
+      halved: true,
+      pausesType: 'given_up',
       message: 'the item alone is larger than the storage takes',
     },
   },
@@ -144,7 +144,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_rejected',
       again: 'attempts',
-      halved: 'all',
+      halved: true,
       pausesType: 'all',
       message: 'the storage refused the upload',
     },
@@ -158,7 +158,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'upload_lost',
       again: 'always',
-      halved: 'none',
+      halved: false,
       pausesType: 'all',
       message: 'the upload did not take effect',
     },
@@ -172,7 +172,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_failed',
       again: 'attempts',
-      halved: 'all',
+      halved: true,
       pausesType: 'all',
       message: 'the service fails on it, also alone and again',
     },
@@ -185,7 +185,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_cancelled',
       again: 'attempts',
-      halved: 'all',
+      halved: true,
       pausesType: 'all',
       message: 'the service cancelled it, also when it was submitted again',
     },
@@ -200,7 +200,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batches of a type keep failing',
     connector:
-      'Also batches of which nothing was settled. After five in a row the type pauses; then one batch per pause is let through, and only it counts against its records. Other types go on.',
+      'Also batches of which less than half was settled. After five in a row the type pauses; then one batch per pause is let through, and only it counts against its records. Other types go on.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`',
     options: ['review.typePause'],
   },
@@ -213,7 +213,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'batch_unknown',
       again: 'always',
-      halved: 'none',
+      halved: false,
       pausesType: 'all',
       message: 'the service does not know what was submitted',
     },
@@ -226,7 +226,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'review_timeout',
       again: 'never',
-      halved: 'none',
+      halved: false,
       pausesType: 'none',
       message: 'the service did not finish it in time',
     },
@@ -274,43 +274,43 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'results_unreadable',
       again: 'attempts',
-      halved: 'all',
-      pausesType: 'empty',
+      halved: true,
+      pausesType: 'unsettled',
       message: 'the result file could not be read as far as the row of this item, also when it was submitted alone',
     },
   },
   {
     event: 'result files that settle nothing',
     connector:
-      'A web page, a header alone, a column that is not given back, malformed rows only: such a batch counts as a failing batch of its type, which pauses after five in a row (see below). Its records are given up only by the one batch per pause, or when others of the type are decided meanwhile.',
+      'A web page, a header alone, a column that is not given back, malformed rows: a batch of which less than half was settled counts as a failing batch of its type, which pauses after five in a row (see above). Its records are given up only by the one batch per pause, or when others of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: ['review.typePause', 'review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
   },
   {
     event: 'result rows missing',
     connector:
-      'Downloads again while the file is short, then submits the records without a row again. A batch without a single row is halved as one that ERRORs.',
+      'Downloads again while the file is short, then submits the records without a row again, and halves what is left as a batch that ERRORs.',
     user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
     options: ['review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
       failure: 'rows_missing',
       again: 'attempts',
-      halved: 'empty',
-      pausesType: 'empty',
+      halved: true,
+      pausesType: 'unsettled',
       message: 'the results had no row for this item, also after it was submitted again',
     },
   },
   {
     event: 'result rows malformed',
     connector:
-      'Counts and drops a row that does not name its record, or whose metadata is not what was uploaded; the records that are left then are submitted again, as those of missing rows. The decision names the first reason.',
+      'Counts and drops a row that does not name its record, whose metadata is not what was uploaded, or that has neither a result nor a status that ends a review (empty, PENDING); the records that are left then are submitted again and halved, as those of missing rows. The decision names the first reason.',
     user: '`result_anomalies_total{kind="malformed"}`, `jobs_failed_total{reason="rows_malformed"}`, log line at warn with the first reason and the number of such rows',
     options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
     job: {
       failure: 'rows_malformed',
       again: 'attempts',
-      halved: 'empty',
-      pausesType: 'empty',
+      halved: true,
+      pausesType: 'unsettled',
       message: 'the results had no readable row for this item, but malformed ones',
     },
   },
@@ -327,7 +327,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     job: {
       failure: 'rows_failed',
       again: 'always',
-      halved: 'none',
+      halved: false,
       pausesType: 'none',
       message: 'the service could not review this item, also when it was submitted again',
     },

@@ -3,7 +3,7 @@
  * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
  */
 import { CoordinateList } from '../core/coordinate-list.ts';
-import { decide, type FailureAction, isAbout, jobRule } from '../core/failure-policy.ts';
+import { decide, type FailureAction, jobRule } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { attempt as attempted } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
@@ -88,14 +88,17 @@ export class Retrier {
     const { gates, options } = this.#shard.context;
     const { record, left } = job;
     const { pausesType } = jobRule(failure);
-    if (!isAbout(pausesType, record, left.size)) {
-      if (pausesType === 'empty') gates.succeeded(record.type);
+    if (pausesType === 'all') return gates.failed(record.type);
+    if (2 * left.size <= record.count) {
+      gates.succeeded(record.type);
       return false;
     }
+    if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, options.retry);
     const givesUp = action === 'error' || action === 'dead_letter';
     // With no success of the type between its first try and its last, nothing proves that the content is at fault.
-    return gates.failed(record.type, pausesType === 'empty' && givesUp ? Math.min(FAILURES_IN_A_ROW, record.attempt) : undefined);
+    const tries = Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth);
+    return gates.failed(record.type, givesUp ? tries : pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined);
   }
 
   #spentOf(job: LiveJob): number {

@@ -22,6 +22,8 @@ const OF_THE_TYPE: ReadonlySet<WaitReason> = new Set(['type_rejected', 'type_fai
 interface Gate {
   /** Failed batches in a row. */
   failures: number;
+  /** They were enough for a pause. */
+  failing: boolean;
   /** Creates in a row that the service did not answer as it should. */
   unanswered: number;
   /** When it was last logged that the type keeps failing. */
@@ -67,8 +69,8 @@ export class TypeGates {
   failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
     const gate = this.#gate(type);
     gate.failures++;
-    if (gate.failures < enough) return false;
-    gate.failures = Math.max(gate.failures, FAILURES_IN_A_ROW);
+    if (!gate.failing && gate.failures < enough) return false;
+    gate.failing = true;
     this.#close(gate, 'type_failing', this.#pauseMs);
     // Batches that were under way when the gate closed fail too.
     if (this.#clock.monotonic() - gate.loggedMs < this.#pauseMs) return true;
@@ -102,7 +104,7 @@ export class TypeGates {
     const gate = this.#gates.get(type);
     if (gate === undefined) return;
     gate.unanswered = 0;
-    if (gate.failures < FAILURES_IN_A_ROW) this.#open(gate);
+    if (!gate.failing) this.#open(gate);
     else if (gate.reason !== 'type_failing') this.#close(gate, 'type_failing', this.#pauseMs);
   }
 
@@ -184,6 +186,7 @@ export class TypeGates {
     if (gate === undefined) {
       gate = {
         failures: 0,
+        failing: false,
         unanswered: 0,
         loggedMs: Number.NEGATIVE_INFINITY,
         closedUntilMs: 0,

@@ -5,7 +5,7 @@ import { crashOf, internalPoison } from '../core/internal-error.ts';
 import type { JobContext, MalformedRow, ReadRow, ResultRow } from '../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { shownCode } from '../core/shown-code.ts';
-import { RESULT_COLUMNS } from '../service/contract.ts';
+import { normaliseDecisionStatus, RESULT_COLUMNS } from '../service/contract.ts';
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
 import { fromText } from './formulas.ts';
 import { createLabelReader, type Labels } from './labels.ts';
@@ -115,6 +115,7 @@ export class ResultRowReader {
     if (this.#renderer.includeContent) length += cellAt(cells, header.content).length;
     const { partition, offset } = reference;
     const status = this.#status(cells);
+    if (status === undefined) return { malformed: 'the row has neither a result nor a status that says how its review ended' };
     const result = cellAt(cells, this.#header.result) || undefined;
     return { partition, offset, status, result, bytes: length, record: this.#render(cells, status, reference, parts, job) };
   }
@@ -156,14 +157,16 @@ export class ResultRowReader {
     return labels;
   }
 
-  /** An unknown status counts as success when there is a result. */
-  #status(cells: readonly string[]): 'success' | 'error' {
+  /** An unknown status counts as success when there is a result. @returns undefined for a row without a decision */
+  #status(cells: readonly string[]): 'success' | 'error' | undefined {
     const text = cellAt(cells, this.#header.status);
     const known = statusOf(text);
     if (known !== undefined) return known;
+    const hasResult = cellAt(cells, this.#header.result) !== '';
+    if (!hasResult && (text.trim() === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
     // In a file whose cells have shifted it may be content.
     if (this.#header.status !== -1) this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
-    return cellAt(cells, this.#header.result) === '' ? 'error' : 'success';
+    return hasResult ? 'success' : 'error';
   }
 
   #plan(shape: string): readonly MetadataPart[] | string {

@@ -26,9 +26,8 @@ const TABLE: Readonly<Record<JobFailure, Row>> = {
   // Comes only while the limit of ERROR rows lets it.
   rows_failed: { whole: 'retry', halvable: 'retry', otherwise: 'retry' },
   results_unreadable: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
-  // Some of the batch was settled: halving the rest would find nothing.
-  rows_missing: { whole: 'retry', halvable: 'error', otherwise: 'error' },
-  rows_malformed: { whole: 'retry', halvable: 'error', otherwise: 'error' },
+  rows_missing: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
+  rows_malformed: { whole: 'retry', halvable: 'bisect', otherwise: 'error' },
   review_timeout: { whole: 'error', halvable: 'error', otherwise: 'error' },
 };
 
@@ -44,7 +43,7 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
             let expected = mayRepeat ? whole : mayHalve ? halvable : otherwise;
             // Halving at once still needs something to halve.
             if (expected === 'bisect' && !mayHalve) expected = otherwise;
-            const action = decide(failure, { depth, attempt, count: 1001 }, left, spent, POLICY);
+            const action = decide(failure, { depth, attempt }, left, spent, POLICY);
             assert.equal(action, expected, `depth ${depth}, attempt ${attempt}, ${left} left, ${spent} spent`);
           }
         }
@@ -55,16 +54,8 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
 
 test('with a single attempt a failing batch is halved at once, and a single item gets its ERROR decision at once', () => {
   const once = { attempts: 1, maxBatchesPerJob: 64, onFailure: 'error' } as const;
-  assert.equal(decide('batch_failed', { depth: 0, attempt: 1, count: 20 }, 10, 1, once), 'bisect');
-  assert.equal(decide('batch_failed', { depth: 0, attempt: 1, count: 20 }, 1, 1, once), 'error');
-  assert.equal(decide('rows_missing', { depth: 0, attempt: 1, count: 20 }, 10, 1, once), 'error');
-});
-
-test('a batch of which nothing was settled is halved, whatever its results were', () => {
-  for (const failure of ['results_unreadable', 'rows_missing', 'rows_malformed'] as const) {
-    assert.equal(decide(failure, { depth: 0, attempt: 3, count: 10 }, 10, 3, POLICY), 'bisect');
-    assert.equal(decide(failure, { depth: 4, attempt: 3, count: 1 }, 1, 3, POLICY), 'error');
-  }
+  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 10, 1, once), 'bisect');
+  assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 1, 1, once), 'error');
 });
 
 test('by policy records that nothing more is tried for become dead letters, and nothing else changes', () => {
@@ -75,8 +66,8 @@ test('by policy records that nothing more is tried for become dead letters, and 
       [3, 2, 1, 3],
       [3, 0, 5, 9],
     ] as const) {
-      const action = decide(failure, { attempt, depth, count: 20 }, left, spent, POLICY);
-      const chosen = decide(failure, { attempt, depth, count: 20 }, left, spent, { ...POLICY, onFailure: 'dead-letter' });
+      const action = decide(failure, { attempt, depth }, left, spent, POLICY);
+      const chosen = decide(failure, { attempt, depth }, left, spent, { ...POLICY, onFailure: 'dead-letter' });
       assert.equal(chosen, action === 'error' ? 'dead_letter' : action);
     }
   }

@@ -1,8 +1,10 @@
 /** DESIGN 4: a service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
-import type { ReviewPlan } from '../../support/memory/review-service.ts';
+import type { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
+import type { ResultLine, ReviewPlan } from '../../support/memory/review-service.ts';
 
 const MINUTE = 60_000;
 
@@ -26,6 +28,7 @@ function spoiling(how: keyof typeof SPOILED, isBroken: () => boolean): NonNullab
   };
 }
 
+const isPaused = (logger: RecordingLogger) => logger.lines.some(({ message }) => message.includes('keep failing'));
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
 for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
@@ -53,6 +56,92 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
     });
   }
 }
+
+for (const [what, others] of [
+  ['without the others', undefined],
+  ['with the others malformed', { malformed: 'the reference is empty' }],
+] as const) {
+  test(`files with one row of forty, ${what}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
+    let broken = true;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows: 40, maxAgeMs: 1_000 }, retry: { attempts: 3, downloads: 0 } },
+      service: {
+        review: () => ({
+          results: ([first = assert.fail(), ...rest]): ResultLine[] =>
+            broken ? [first, ...(others === undefined ? [] : rest.map(() => others))] : [first, ...rest],
+        }),
+      },
+    });
+    const { logger } = world.start();
+    for (let n = 0; n < 400; n++) world.event(0);
+    await world.clock.advance(MINUTE);
+    assert.deepEqual(errors(world), []);
+    assert.ok(isPaused(logger));
+    broken = false;
+    await world.untilSettled(5 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(errors(world), []);
+  });
+}
+
+test('files that hold ten rows at most: batches are halved until all of their rows come back, and none is given up', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 40, maxAgeMs: 1_000 }, retry: { attempts: 2, downloads: 0 } },
+    service: { review: () => ({ results: (rows) => rows.slice(0, 10) }) },
+  });
+  world.start();
+  for (let n = 0; n < 400; n++) world.event(0);
+  await world.untilSettled(60 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(errors(world), []);
+});
+
+for (const maxRows of [1, 40]) {
+  test(`a storage that finds every upload too large, batches of ${maxRows}: the type pauses before a record is given up`, async () => {
+    let broken = true;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows, maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 8 } },
+      service: { fault: (operation) => (operation === 'upload' && broken ? { failure: 'too_large' } : undefined) },
+    });
+    const { logger } = world.start();
+    for (let n = 0; n < 80; n++) world.event(0);
+    await world.clock.advance(9_000);
+    assert.deepEqual(world.decisions(), []);
+    assert.ok(isPaused(logger));
+    broken = false;
+    await world.untilSettled(5 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(errors(world), []);
+  });
+}
+
+test('a storage that takes five rows at a time pauses no type: batches are halved to its size', async () => {
+  const sizes = new Map<string, number>();
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 40, maxAgeMs: 1_000 } },
+    service: {
+      fault: (operation, id) => (operation === 'upload' && (sizes.get(id ?? '') ?? 0) > 5 ? { failure: 'too_large' } : undefined),
+    },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: (job, body, signal) => {
+          sizes.set(job.remoteId, body.rows);
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+  });
+  const { logger } = world.start();
+  for (let n = 0; n < 200; n++) world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([errors(world), isPaused(logger)], [[], false]);
+});
 
 test('a single record of its type is given up as a probe only, unless others of the type are decided meanwhile', async () => {
   let broken = true;

@@ -99,6 +99,18 @@ test('an unknown status counts as success when there is a result, is passed on, 
   assert.deepEqual(notices, [{ kind: 'unknown_status', value: 'PARTIAL' }]);
 });
 
+test('a row without a result whose status is missing or PENDING is malformed: it is no decision yet', async () => {
+  const undecided = 'the row has neither a result nor a status that says how its review ended';
+  const rows = [`x,,,,,en,${REF}`, `x, pending ,,,,en,${REF}`, `x,,spam,,,en,${REF}`];
+  assert.deepEqual(shown((await collectRows(kindWithFile([HEADER, ...rows].join('\n')))).rows), [
+    undecided,
+    undecided,
+    [3, 41, 'success'],
+  ]);
+  const withoutStatus = ['Content,Acme result,lang,connector_ref', `x,,en,${REF}`, `x,spam,en,${REF}`];
+  assert.deepEqual(shown((await collectRows(kindWithFile(withoutStatus.join('\n')))).rows), [undecided, [3, 41, 'success']]);
+});
+
 test('a column that nobody uploaded is tolerated, kept out of the metadata, and told once', async () => {
   const notices: ResultNotice[] = [];
   const file = `${HEADER},Reviewed by,Human result\nx,SUCCESS,spam,,,en,${REF},somebody,ham\n`;
