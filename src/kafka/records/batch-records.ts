@@ -1,11 +1,11 @@
 /** The records of one batch, one after the other, as far as memory allows. */
 import type { PoisonReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
+import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
-import { unpack } from './unpack.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 import { MalformedError, VarintReader } from './varint-reader.ts';
 

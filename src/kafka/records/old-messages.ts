@@ -5,10 +5,10 @@
 import { NO_HEADERS, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader, PlacedBatch } from './batch-walk.ts';
 import { walkBatches } from './batch-walk.ts';
+import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
-import { unpack } from './unpack.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 import { MalformedError } from './varint-reader.ts';
 

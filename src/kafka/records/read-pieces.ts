@@ -6,11 +6,11 @@ import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../cor
 import { BatchRecords } from './batch-records.ts';
 import { type BatchHeader, isIntact, MISPLACED, type PlacedBatch, placeBatches } from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
+import { CODECS } from './compression/unpack.ts';
 import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { OldMessages } from './old-messages.ts';
 import { PieceBuilder } from './piece-builder.ts';
 import type { RecordsOfBatch, Step } from './step.ts';
-import { CODECS } from './unpack.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.

@@ -1,5 +1,5 @@
 /** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
-import type { Stretches } from './stretches.ts';
+import type { Stretches } from './compression/stretches.ts';
 
 /** Stretches unpacked in a row before the event loop gets its turn. */
 const STRETCHES_IN_A_ROW = 16;

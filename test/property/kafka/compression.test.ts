@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { compressLz4 } from '../../../dev/kafka/lz4.ts';
 import { compressSnappy } from '../../../dev/kafka/snappy.ts';
-import { unpack } from '../../../src/kafka/records/unpack.ts';
+import { unpack } from '../../../src/kafka/records/compression/unpack.ts';
 
 const MAX = 10_000_000;
 

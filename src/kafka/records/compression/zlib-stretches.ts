@@ -1,15 +1,14 @@
 /** gzip members and zstd frames, unpacked by node:zlib: at once when they are small, and as a stream when they are not. */
 import type { Transform } from 'node:stream';
 import type { Stretches } from './stretches.ts';
-import { takeWideTurn } from './wide-turn.ts';
 
 export interface ZlibKind {
   /** Where the packed data of the member begins that begins at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
-  /** Bytes after which such a stream needs the turn of wide-turn.ts. */
-  freeBytes(packed: Buffer): number;
+  /** Of such streams, when not all may run side by side: the bytes after which one needs a turn, and what resolves when it has it. */
+  readonly turns?: { freeBytes(packed: Buffer): number; take(): Promise<() => void> };
   /** What stands behind the packed data of each member. */
   readonly trailerBytes: number;
 }
@@ -52,7 +51,7 @@ export class ZlibStretches implements Stretches {
     if (whole === undefined) {
       this.#at = from;
       this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
-      this.#free = this.#kind.freeBytes(packed);
+      this.#free = this.#kind.turns?.freeBytes(packed) ?? Number.POSITIVE_INFINITY;
       this.#chunks = this.#stream[Symbol.asyncIterator]();
       this.#stream.end(packed);
       return this.#chunk();
@@ -81,8 +80,8 @@ export class ZlibStretches implements Stretches {
 
   async #chunk(): Promise<Buffer | undefined> {
     if (this.#free < 0 && this.#endTurn === undefined) {
-      const endTurn = await takeWideTurn();
-      if (this.#closed) endTurn();
+      const endTurn = await this.#kind.turns?.take();
+      if (this.#closed) endTurn?.();
       else this.#endTurn = endTurn;
     }
     const chunk = await this.#chunks?.next();
@@ -103,25 +102,4 @@ export class ZlibStretches implements Stretches {
     // A member that took nothing would be met again and again.
     this.#at = end > this.#at ? end + this.#kind.trailerBytes : this.#bytes.length;
   }
-}
-
-const FHCRC = 2;
-const FEXTRA = 4;
-const FNAME = 8;
-const FCOMMENT = 16;
-
-/** Where the deflated data of a gzip member begins (RFC 1952). Node's gunzip is of no use: bytes behind the last member fail it. */
-export function gzipBody(bytes: Buffer, start: number): number {
-  if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08) throw new Error('not a gzip header');
-  const flags = bytes.readUInt8(start + 3);
-  let at = start + 10;
-  if ((flags & FEXTRA) !== 0) at += at + 2 > bytes.length ? 2 : 2 + bytes.readUInt16LE(at);
-  for (const flag of [FNAME, FCOMMENT]) {
-    if ((flags & flag) === 0) continue;
-    const zero = at > bytes.length ? -1 : bytes.indexOf(0, at);
-    at = zero === -1 ? bytes.length + 1 : zero + 1;
-  }
-  if ((flags & FHCRC) !== 0) at += 2;
-  if (at > bytes.length) throw new Error('a gzip header ends too early');
-  return at;
 }

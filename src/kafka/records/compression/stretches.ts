@@ -5,3 +5,19 @@ export interface Stretches {
   /** Frees what is held. Repeatable. */
   close(): void;
 }
+
+/** Bytes as they are. */
+export class Plain implements Stretches {
+  #bytes: Buffer | undefined;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+  next(): Buffer | undefined {
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    return bytes;
+  }
+  close(): void {
+    this.#bytes = undefined;
+  }
+}

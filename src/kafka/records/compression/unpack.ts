@@ -1,0 +1,31 @@
+/** Decompression in stretches: whatever a batch unpacks to, no more than a stretch and a window of it is in memory at once. */
+import { GZIP } from './gzip.ts';
+import { Lz4Stretches } from './lz4-stretches.ts';
+import { SnappyStretches } from './snappy-stretches.ts';
+import { Plain, type Stretches } from './stretches.ts';
+import { ZlibStretches } from './zlib-stretches.ts';
+import { ZSTD } from './zstd.ts';
+
+export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+
+/** Smaller stretches cost more than they save. */
+const LEAST_STRETCH_BYTES = 4 * 1024;
+
+/** @throws Error for a codec that is not known, or bytes that do not begin as they should. */
+export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretches {
+  const stretchBytes = Math.max(LEAST_STRETCH_BYTES, pieceBytes);
+  switch (CODECS[codec]) {
+    case 'none':
+      return new Plain(bytes);
+    case 'gzip':
+      return new ZlibStretches(bytes, stretchBytes, GZIP);
+    case 'snappy':
+      return new SnappyStretches(bytes, stretchBytes);
+    case 'lz4':
+      return new Lz4Stretches(bytes, stretchBytes);
+    case 'zstd':
+      return new ZlibStretches(bytes, stretchBytes, ZSTD);
+    default:
+      throw new Error(`compression codec ${codec} is not known`);
+  }
+}
