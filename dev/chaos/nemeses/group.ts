@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { SeededRandom } from '../../../test/support/memory/clock.ts';
-import { groupPositions } from '../../../test/support/stack-control.ts';
+import { type GroupPosition, groupPositions } from '../../../test/support/stack-control.ts';
 import type { Nemesis } from '../nemesis.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import { shuffled } from '../shuffled.ts';
@@ -54,7 +54,7 @@ export const resetGroup: Nemesis = async (world, random) => {
   let again = 0;
   let aside = 0;
   for (const { run, to } of moves) {
-    for (const { partition, committed } of await groupPositions(world.kafka, run.pipeline)) {
+    for (const { partition, committed } of await positionsOf(world, run)) {
       if (!to.has(partition)) continue;
       const reset = run.ledger.reset(partition, committed);
       again += reset.again;
@@ -71,16 +71,21 @@ interface Move {
   readonly to: ReadonlyMap<number, number>;
 }
 
-async function drawMoves({ kafka }: World, run: PipelineRun, random: SeededRandom): Promise<Move> {
+async function drawMoves(world: World, run: PipelineRun, random: SeededRandom): Promise<Move> {
   const partitions = shuffled([...Array(run.producer.partitions).keys()], random).slice(0, MOVED_PARTITIONS);
   const by = new Map(partitions.map((one, index) => [one, index === 0 ? 1 + random.below(FORTH) : -1 - random.below(BACK)]));
   const to = new Map<number, number>();
-  for (const { partition, committed, end } of await groupPositions(kafka, run.pipeline)) {
+  for (const { partition, committed, end } of await positionsOf(world, run)) {
     const step = by.get(partition);
     // Where the group has no position yet there is nothing to move.
     if (step !== undefined && committed >= 0) to.set(partition, Math.min(Math.max(0, committed + step), end));
   }
   return { run, to };
+}
+
+/** Brokers that were just killed, or frozen, may answer a moment later. */
+async function positionsOf({ kafka }: World, { pipeline }: PipelineRun): Promise<GroupPosition[]> {
+  return await eventually('the group tells its positions', () => groupPositions(kafka, pipeline), { deadlineMs: EMPTY_MS });
 }
 
 async function moveGroups({ cluster, directory }: World, moves: readonly Move[]): Promise<void> {
