@@ -1,0 +1,200 @@
+/**
+ * Blocks of 256 offsets, ascending: a bitmap for each block that holds some of its offsets, and one entry for any number of full
+ * blocks in a row.
+ */
+
+export const BLOCK = 256;
+const BLOCK_BYTES = BLOCK / 8;
+
+export const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
+/** Of the byte that holds an offset, in its block. */
+export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
+
+export class OffsetBlocks {
+  /** For each entry: the number of its first block, and how many blocks it stands for. Several are all full. */
+  #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
+  /** For each entry the bits of its first block. */
+  #bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #entries = 0;
+  /** Where the last search ended. */
+  #near = 0;
+  #size = 0;
+
+  get entries(): number {
+    return this.#entries;
+  }
+
+  /** Offsets in all blocks. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Index of the first entry that ends behind a block. */
+  find(block: number): number {
+    // Offsets mostly come in ascending order.
+    if (this.#isFirstBehind(this.#near, block)) return this.#near;
+    if (this.#isFirstBehind(this.#near + 1, block)) return ++this.#near;
+    let [low, high] = [0, this.#entries];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.end(middle) > block) high = middle;
+      else low = middle + 1;
+    }
+    this.#near = low;
+    return low;
+  }
+
+  #isFirstBehind(at: number, block: number): boolean {
+    if (at > this.#entries) return false;
+    return (at === this.#entries || this.end(at) > block) && (at === 0 || this.end(at - 1) <= block);
+  }
+
+  /** Index of the entry for this one block, which is made where there is none. */
+  alone(block: number): number {
+    const at = this.find(block);
+    if (at === this.#entries || this.first(at) > block) {
+      this.#insert(at, block, 1, 0);
+      return at;
+    }
+    const before = block - this.first(at);
+    const behind = this.end(at) - block - 1;
+    this.#blocks[at * 2] = block;
+    this.#blocks[at * 2 + 1] = 1;
+    if (behind > 0) this.#insert(at + 1, block + 1, behind, 0xff);
+    if (before === 0) return at;
+    this.#insert(at, block - before, before, 0xff);
+    return at + 1;
+  }
+
+  /** Replaces 8 offsets of an entry for one block. */
+  put(at: number, byte: number, bits: number): void {
+    const index = at * BLOCK_BYTES + byte;
+    this.#size += popcount(bits) - popcount(this.#bits[index] as number);
+    this.#bits[index] = bits;
+    if (bits === 0xff && this.isFull(at)) this.#join(at);
+  }
+
+  /** A full entry becomes one with full neighbours that it touches. */
+  #join(at: number): void {
+    const next = at + 1;
+    if (next < this.#entries && this.end(at) === this.first(next) && this.isFull(next)) {
+      this.#blocks[at * 2 + 1] = this.end(next) - this.first(at);
+      this.remove(next, next + 1);
+    }
+    if (at > 0 && this.end(at - 1) === this.first(at) && this.isFull(at - 1)) this.#join(at - 1);
+  }
+
+  /** Makes the blocks [low, high) full: one entry in place of all that lie between, and of the full ones that reach over either end. */
+  fill(from: number, to: number): void {
+    let [low, high] = [from, to];
+    const at = this.find(low);
+    let end = at;
+    for (; end < this.#entries && this.first(end) < high; end++) {
+      this.#size -= this.sizeOf(end);
+      low = Math.min(low, this.first(end));
+      high = Math.max(high, this.end(end));
+    }
+    this.remove(at, end);
+    this.#insert(at, low, high - low, 0xff);
+    this.#size += (high - low) * BLOCK;
+    this.#join(at);
+  }
+
+  /** Forgets every block below one. */
+  dropBelow(block: number): void {
+    const at = this.find(block);
+    for (let i = 0; i < at; i++) this.#size -= this.sizeOf(i);
+    this.remove(0, at);
+    const below = this.#entries === 0 ? 0 : block - this.first(0);
+    if (below <= 0) return;
+    this.#size -= below * BLOCK;
+    this.#blocks[0] = block;
+    this.#blocks[1] = (this.#blocks[1] as number) - below;
+  }
+
+  clone(): OffsetBlocks {
+    const copy = new OffsetBlocks();
+    copy.#blocks = this.#blocks.slice(0, this.#entries * 2);
+    copy.#bits = this.#bits.slice(0, this.#entries * BLOCK_BYTES);
+    copy.#entries = this.#entries;
+    copy.#size = this.#size;
+    return copy;
+  }
+
+  /** The bits of `bytes` times 8 offsets from `low` times 8 on. */
+  bitmap(low: number, bytes: number): Uint8Array {
+    const out = new Uint8Array(bytes);
+    for (let at = 0; at < this.#entries; at++) {
+      for (let block = this.first(at); block < this.end(at); block++) {
+        for (let byte = 0; byte < BLOCK_BYTES; byte++)
+          out[block * BLOCK_BYTES + byte - low] = this.#bits[at * BLOCK_BYTES + byte] as number;
+      }
+    }
+    return out;
+  }
+
+  #insert(at: number, first: number, blocks: number, fill: number): void {
+    if (this.#bits.length === this.#entries * BLOCK_BYTES) {
+      const capacity = Math.max(2, this.#entries * 2);
+      const [grownBlocks, grownBits] = [new Float64Array(capacity * 2), new Uint8Array(capacity * BLOCK_BYTES)];
+      grownBlocks.set(this.#blocks);
+      grownBits.set(this.#bits);
+      this.#blocks = grownBlocks;
+      this.#bits = grownBits;
+    }
+    this.#move(at, at + 1);
+    this.#blocks[at * 2] = first;
+    this.#blocks[at * 2 + 1] = blocks;
+    this.#bits.fill(fill, at * BLOCK_BYTES, (at + 1) * BLOCK_BYTES);
+  }
+
+  /** Takes out the entries [from, to). */
+  remove(from: number, to: number): void {
+    if (to > from) this.#move(to, from);
+  }
+
+  /** Moves the entries from `from` on, so that they begin at `to`. */
+  #move(from: number, to: number): void {
+    this.#blocks.copyWithin(to * 2, from * 2, this.#entries * 2);
+    this.#bits.copyWithin(to * BLOCK_BYTES, from * BLOCK_BYTES, this.#entries * BLOCK_BYTES);
+    this.#entries += to - from;
+  }
+
+  /** The first block of an entry. */
+  first(at: number): number {
+    return this.#blocks[at * 2] as number;
+  }
+
+  /** One past the last block of an entry. */
+  end(at: number): number {
+    return (this.#blocks[at * 2] as number) + (this.#blocks[at * 2 + 1] as number);
+  }
+
+  /** The bits of 8 offsets, one of which is `offset`. */
+  byte(at: number, offset: number): number {
+    return this.#bits[at * BLOCK_BYTES + byteOf(offset)] as number;
+  }
+
+  holds(at: number, offset: number): boolean {
+    return ((this.byte(at, offset) >> (offset & 7)) & 1) === 1;
+  }
+
+  /** Offsets of an entry. */
+  sizeOf(at: number): number {
+    const blocks = this.#blocks[at * 2 + 1] as number;
+    if (blocks > 1) return blocks * BLOCK;
+    let size = 0;
+    for (let i = at * BLOCK_BYTES; i < (at + 1) * BLOCK_BYTES; i++) size += popcount(this.#bits[i] as number);
+    return size;
+  }
+
+  isFull(at: number): boolean {
+    return this.sizeOf(at) >= BLOCK;
+  }
+}
+
+function popcount(byte: number): number {
+  let bits = byte - ((byte >> 1) & 0x55);
+  bits = (bits & 0x33) + ((bits >> 2) & 0x33);
+  return (bits + (bits >> 4)) & 0x0f;
+}
