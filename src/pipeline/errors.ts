@@ -31,9 +31,13 @@ const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'EvalError',
 ]);
 
+export function isOfTheLanguage(error: unknown): boolean {
+  return error instanceof Error && OF_THE_LANGUAGE.has(classOf(error));
+}
+
 /** An error in a log line: with its message, or with the place in the code where the message may hold content. */
 export function describe(error: unknown): string {
-  if (!(error instanceof Error) || OF_THE_LANGUAGE.has(classOf(error))) return crashOf(error);
+  if (!(error instanceof Error) || isOfTheLanguage(error)) return crashOf(error);
   return `${classOf(error)}: ${error.message}`;
 }
 

@@ -5,13 +5,13 @@
 import pLimit from 'p-limit';
 import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
-import { type Assignment, type FetchedBatch, TransactionError } from '../core/ports/kafka.ts';
+import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
-import { describe, RefusedError } from './errors.ts';
+import { describe, isOfTheLanguage, RefusedError } from './errors.ts';
 import { publishGauges } from './gauges.ts';
 import { guardedKind } from './guarded-kind.ts';
 import { InternalErrors } from './internal-errors.ts';
@@ -27,7 +27,7 @@ import { viewPipeline } from './view.ts';
 import { WaitReasons } from './wait-reasons.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 15_000 };
-/** Of a shard that is lost again and again at the same position, and not because of Kafka. */
+/** For a shard that is lost again and again at the same position by an exception of the code, which no outage explains. */
 const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
 const REPORT_MS = 1000;
 /** A shard owned for this long is well. */
@@ -265,7 +265,7 @@ export class Supervisor {
       { shard, error: describe(error), failures: slot.failures, ...fields },
       'lost the shard; claiming it again once the group answers',
     );
-    const pace = fields === undefined || error instanceof TransactionError ? RECLAIM : SLOW_RECLAIM;
+    const pace = fields !== undefined && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
     try {
       await clock.sleep(fullJitterMs(slot.failures++, pace, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);

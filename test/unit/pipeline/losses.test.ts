@@ -9,7 +9,7 @@ import { type Instance, World } from '../../support/engine/world.ts';
 const MINUTE = 60_000;
 
 /** Fetched batches of partition 2 cannot be taken from this offset on, while `broken` holds. */
-function breaking(offset: number, broken: () => boolean) {
+function breaking(offset: number, broken: () => boolean, error = (): Error => new TypeError('cannot read "event of a"')) {
   const isBroken = ({ stream, partition, nextOffset }: FetchedBatch) =>
     broken() && stream === 'source' && partition === 2 && nextOffset > offset;
   return new World({
@@ -23,7 +23,7 @@ function breaking(offset: number, broken: () => boolean) {
           ports.group.start({
             joined: (assignment) => listener.joined(assignment),
             left: (reason) => listener.left(reason),
-            fetched: (batch) => listener.fetched(isBroken(batch) ? { ...batch, pieces: failing } : batch),
+            fetched: (batch) => listener.fetched(isBroken(batch) ? { ...batch, pieces: () => failing(error()) } : batch),
           }),
       }),
     }),
@@ -31,8 +31,8 @@ function breaking(offset: number, broken: () => boolean) {
 }
 
 // biome-ignore lint/correctness/useYield: it fails before its first piece
-async function* failing(): AsyncGenerator<never> {
-  throw new TypeError('cannot read "event of a"');
+async function* failing(error: Error): AsyncGenerator<never> {
+  throw error;
 }
 
 const readiness = ({ health }: Instance): string => health.conditions.get('reviews/shards') ?? '';
@@ -102,4 +102,22 @@ test('a position that is passed is forgotten, and so is one at which the shard w
   assert.equal(losses.text, undefined);
   for (let n = 0; n < 3; n++) losses.lost([], new Error('no broker'));
   assert.match(losses.text ?? '', /^cannot be claimed \(3 times\): Error: no broker/);
+});
+
+test('a shard that Kafka keeps failing at the same position is claimed as often as before', async () => {
+  let broken = true;
+  const world = breaking(
+    3,
+    () => broken,
+    () => new Error('the broker is gone'),
+  );
+  const instance = world.start();
+  for (let n = 0; n < 6; n++) world.event(2);
+  await world.clock.advance(5 * MINUTE);
+  const before = instance.metrics.counter('claims_total', { outcome: 'owned' });
+  await world.clock.advance(20 * MINUTE);
+  const claims = instance.metrics.counter('claims_total', { outcome: 'owned' }) - before;
+  assert.ok(claims > 90, `${claims} claims in 20 minutes`);
+  broken = false;
+  await world.untilSettled(10 * MINUTE);
 });
