@@ -7,8 +7,8 @@ export interface ZlibKind {
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
-  /** Of such streams, when not all may run side by side: the bytes after which one needs a turn, and what resolves when it has it. */
-  readonly turns?: { freeBytes(packed: Buffer): number; take(): Promise<() => void> };
+  /** Of such streams, when not all may run side by side: the bytes after which one needs a turn, and what resolves when it has it (wide-turn.ts). */
+  readonly turns?: { freeBytes(packed: Buffer): number; take(giveUp: () => void): Promise<() => void> };
   /** What stands behind the packed data of each member. */
   readonly trailerBytes: number;
 }
@@ -33,6 +33,14 @@ export class ZlibStretches implements Stretches {
   /** Bytes that it gives without a turn. */
   #free = 0;
   #endTurn: (() => void) | undefined;
+  /** The turn was given up: the member is unpacked from its start again. */
+  #suspended = false;
+  /** Bytes of the member that were handed out, and those of them that the stream has not passed again. */
+  #given = 0;
+  #again = 0;
+  #unpacking = false;
+  /** Something was asked for since somebody wanted the turn. */
+  #active = false;
   #closed = false;
 
   constructor(bytes: Buffer, stretchBytes: number, kind: ZlibKind) {
@@ -42,6 +50,7 @@ export class ZlibStretches implements Stretches {
   }
 
   next(): Buffer | undefined | Promise<Buffer | undefined> {
+    if (this.#suspended) this.#open(this.#at);
     if (this.#stream !== undefined) return this.#chunk();
     if (this.#at >= this.#bytes.length) return undefined;
     if (++this.#members > MAX_MEMBERS) throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
@@ -49,11 +58,8 @@ export class ZlibStretches implements Stretches {
     const packed = this.#bytes.subarray(from);
     const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
     if (whole === undefined) {
-      this.#at = from;
-      this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
-      this.#free = this.#kind.turns?.freeBytes(packed) ?? Number.POSITIVE_INFINITY;
-      this.#chunks = this.#stream[Symbol.asyncIterator]();
-      this.#stream.end(packed);
+      this.#given = 0;
+      this.#open(from);
       return this.#chunk();
     }
     this.#endMember(from + whole.engine.bytesWritten);
@@ -62,11 +68,35 @@ export class ZlibStretches implements Stretches {
 
   close(): void {
     this.#closed = true;
+    this.#suspended = false;
     this.#at = this.#bytes.length;
+    this.#drop();
+  }
+
+  #open(at: number): void {
+    const packed = this.#bytes.subarray(at);
+    this.#at = at;
+    this.#suspended = false;
+    this.#again = this.#given;
+    this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
+    this.#free = this.#kind.turns?.freeBytes(packed) ?? Number.POSITIVE_INFINITY;
+    this.#chunks = this.#stream[Symbol.asyncIterator]();
+    this.#stream.end(packed);
+  }
+
+  #drop(): void {
     this.#stream?.destroy();
     this.#stream = undefined;
     this.#endTurn?.();
     this.#endTurn = undefined;
+  }
+
+  #giveUp(): void {
+    const mayWait = this.#active || this.#unpacking;
+    this.#active = false;
+    if (mayWait) return;
+    this.#suspended = true;
+    this.#drop();
   }
 
   #atOnce(packed: Buffer): Whole | undefined {
@@ -79,23 +109,38 @@ export class ZlibStretches implements Stretches {
   }
 
   async #chunk(): Promise<Buffer | undefined> {
+    this.#active = true;
+    this.#unpacking = true;
+    try {
+      for (;;) {
+        const chunk = await this.#unpack();
+        if (chunk === undefined) break;
+        const passed = Math.min(this.#again, chunk.length);
+        this.#again -= passed;
+        if (passed === chunk.length) continue;
+        this.#given += chunk.length - passed;
+        return chunk.subarray(passed);
+      }
+    } finally {
+      this.#unpacking = false;
+    }
+    const stream = this.#stream;
+    if (stream === undefined) return undefined;
+    this.#drop();
+    this.#endMember(this.#at + stream.bytesWritten);
+    return this.next();
+  }
+
+  async #unpack(): Promise<Buffer | undefined> {
     if (this.#free < 0 && this.#endTurn === undefined) {
-      const endTurn = await this.#kind.turns?.take();
+      const endTurn = await this.#kind.turns?.take(() => this.#giveUp());
       if (this.#closed) endTurn?.();
       else this.#endTurn = endTurn;
     }
     const chunk = await this.#chunks?.next();
-    if (chunk?.done === false) {
-      this.#free -= chunk.value.length;
-      return chunk.value;
-    }
-    const stream = this.#stream;
-    if (stream === undefined) return undefined;
-    this.#stream = undefined;
-    this.#endTurn?.();
-    this.#endTurn = undefined;
-    this.#endMember(this.#at + stream.bytesWritten);
-    return this.next();
+    if (chunk?.done !== false) return undefined;
+    this.#free -= chunk.value.length;
+    return chunk.value;
   }
 
   #endMember(end: number): void {

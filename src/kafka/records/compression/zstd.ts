@@ -3,6 +3,7 @@
  * one are unpacked one at a time.
  */
 import { constants, createZstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { takeWideTurn } from './wide-turn.ts';
 import type { ZlibKind } from './zlib-stretches.ts';
 
 /** Windows up to this size may be filled side by side: 32 MiB. */
@@ -39,19 +40,4 @@ function isWide(frame: Buffer): boolean {
   const at = 5 + ([0, 1, 2, 4][descriptor & 3] as number);
   const sizeBytes = [1, 2, 4, 8][descriptor >> 6] as number;
   return sizeBytes === 8 || (sizeBytes === 4 && frame.readUInt32LE(at) > 2 ** WINDOW_LOG);
-}
-
-/**
- * Turns for decompressors whose window holds more than 32 MiB, one at a time in the process: a fetch may hold many such batches, and
- * each shard has a fetch. Its holder waits for nothing but its consumer.
- */
-let last: Promise<void> = Promise.resolve();
-
-/** Resolves, in the order of the calls, when the turn is free. @returns the function that ends it; repeatable. */
-async function takeWideTurn(): Promise<() => void> {
-  const before = last;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  last = promise;
-  await before;
-  return resolve;
 }

@@ -84,20 +84,11 @@ describe('a compressed batch', () => {
   });
 
   it('of zstd may have a window up to 128 MiB, which level 22 makes: beyond 32 MiB of it they are read one at a time', async () => {
-    const contents = Buffer.concat([...Array(40)].map((_, delta) => writeRecord({ delta, value: Buffer.alloc(2 ** 20 - 20) })));
-    const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
-    const batch = { attributes: 4, packed: zstdCompressSync(contents, { params }), count: 40, lastDelta: 39 };
-    const open = () => {
-      const response = { partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes: writeBatch(batch) };
-      return readPieces(response, LIMITS, admitAll);
-    };
-    const pull = async (reader: ReturnType<typeof open>) => (await reader.next()).value?.records.length ?? 0;
-    const first = open();
-    const second = open();
+    const [first, second] = [openWide(), openWide()];
     for (let records = 0; records < 34; ) records += await pull(first);
     for (let records = 0; records < 31; ) records += await pull(second);
     const order: string[] = [];
-    const drain = async (name: string, reader: ReturnType<typeof open>) => {
+    const drain = async (name: string, reader: ReturnType<typeof openWide>) => {
       for (let records = 0; ; order.push(name)) {
         const more = await pull(reader);
         if (more === 0) return records;
@@ -106,6 +97,25 @@ describe('a compressed batch', () => {
     };
     assert.deepEqual(await Promise.all([drain('second', second), drain('first', first)]), [9, 6]);
     assert.ok(order.lastIndexOf('first') < order.indexOf('second', 2), order.join(' '));
+  });
+
+  it('of zstd with such a window holds up no other while its own reader waits for something, and is read to its end later', async () => {
+    const [first, second] = [openWide(), openWide()];
+    const values: (string | undefined)[] = [];
+    const rest = async (reader: ReturnType<typeof openWide>) => {
+      let records = 0;
+      for await (const piece of reader) {
+        for (const { value } of piece.records) values.push(value?.toString('latin1', 0, 3));
+        records += piece.records.length;
+      }
+      return records;
+    };
+    for (let records = 0; records < 36; ) records += await pull(first);
+    // Whoever reads the first would go on only when the second is through.
+    assert.equal(await rest(second), 40);
+    values.length = 0;
+    assert.equal(await rest(first), 4);
+    assert.deepEqual(values, ['r36', 'r37', 'r38', 'r39']);
   });
 
   it('of zstd with a window above 128 MiB is refused', async () => {
@@ -126,6 +136,17 @@ describe('a compressed batch', () => {
     });
   }
 });
+
+/** A reader of 40 records of 1 MiB, in one frame with a window of 128 MiB. */
+function openWide() {
+  const value = (delta: number) => Buffer.alloc(2 ** 20 - 20, `r${delta} `);
+  const contents = Buffer.concat([...Array(40).keys()].map((delta) => writeRecord({ delta, value: value(delta) })));
+  const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
+  const bytes = writeBatch({ attributes: 4, packed: zstdCompressSync(contents, { params }), count: 40, lastDelta: 39 });
+  return readPieces({ partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes }, LIMITS, admitAll);
+}
+
+const pull = async (reader: ReturnType<typeof openWide>) => (await reader.next()).value?.records.length ?? 0;
 
 /** Rewrites the frame header: no single segment, no content size, and a window of 2^28 bytes. */
 function withWindow28(frame: Buffer): Buffer {
