@@ -21,21 +21,21 @@ const MOST_NEW = 1_000;
 
 /** Ids that this client was given lately. */
 export class NewIds {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #createdMs = new Map<string, number>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
   add(id: string): void {
     const [oldest] = this.#createdMs.keys();
     if (oldest !== undefined && this.#createdMs.size >= MOST_NEW) this.#createdMs.delete(oldest);
-    this.#createdMs.set(id, this.#clock.now());
+    this.#createdMs.set(id, this.#clock.monotonic());
   }
 
   has(id: string): boolean {
-    return this.#clock.now() - (this.#createdMs.get(id) ?? Number.NEGATIVE_INFINITY) < NEW_MS;
+    return this.#clock.monotonic() - (this.#createdMs.get(id) ?? Number.NEGATIVE_INFINITY) < NEW_MS;
   }
 }
 

@@ -335,7 +335,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'columns and states never seen before',
     connector:
-      'Tolerates them; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Says so once. So too where a documented column of the results is missing, or a second one might be that of the result: decisions then have no result, or that of the column seen before.',
+      'Tolerates them; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Logs each once. In the same way it tolerates results without a documented column, or with a second column that might be the one of the result: decisions then have no result, or that of the column seen before.',
     user: 'Log line at warn',
     options: ['review.resultColumn'],
   },

@@ -30,6 +30,8 @@ const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
 const MAX_TYPES = 1000;
 /** Notices remembered, so that each is told once. */
 const MAX_NOTICES = 1000;
+/** Of a header of the service, which may be as long as a row. */
+const MAX_NOTICE_CHARACTERS = 100;
 
 /** The pipeline kind of batch reviews. @throws RangeError on a path or a column name that cannot work. */
 export function reviewKind(options: ReviewOptions, service: ReviewService): ResultFileKind {
@@ -152,8 +154,9 @@ function stateOf(rawState: string): RemoteState {
 
 function onceEach(tell: (notice: ResultNotice) => void): (notice: ResultNotice) => void {
   const told = new Set<string>();
-  return (notice) => {
-    const key = `${notice.kind} ${notice.value}`;
+  return ({ kind, value }) => {
+    const notice = { kind, value: value.slice(0, MAX_NOTICE_CHARACTERS) };
+    const key = `${kind} ${notice.value}`;
     if (told.has(key) || told.size >= MAX_NOTICES) return;
     told.add(key);
     tell(notice);

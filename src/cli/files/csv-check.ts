@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 import { counted } from '../table.ts';
 import type { Checked, FileCheck } from './check-file.ts';
 import { CR_ALONE, csvHeaderNotes, csvHeaderProblems, hasBareReturn } from './csv-header.ts';
-import { type CsvProblem, type CsvRecord, CsvRecords, type LineEnd } from './csv-records.ts';
+import { type CsvProblem, type CsvRecord, CsvRecords, MAX_COLUMNS, type LineEnd } from './csv-records.ts';
 import { EncodingCheck } from './encoding.ts';
 import type { Findings } from './findings.ts';
 
@@ -130,6 +130,8 @@ function describe({ code }: CsvProblem): string {
       return `holds a quote, but does not begin with one: put quotes around the text, and write each inside twice (""). ${rest}`;
     case 'CSV_MAX_RECORD_SIZE':
       return `in a row larger than ${MAX_ROW_BYTES / 1024 / 1024} MiB: a quote that is not closed, perhaps. ${rest}`;
+    case 'TOO_MANY_COLUMNS':
+      return `in a row of more than ${MAX_COLUMNS.toLocaleString('en-US')} columns. ${rest}`;
     default:
       return `is not CSV (${code}). ${rest}`;
   }

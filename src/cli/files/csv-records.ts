@@ -27,13 +27,18 @@ export interface CsvProblem {
   readonly cell: number;
 }
 
+/** As many as a spreadsheet has; results of more columns are not read either. */
+export const MAX_COLUMNS = 16_384;
+
 export class CsvRecords {
+  readonly #maxRecordBytes: number;
   readonly #parser: CheckedRecords;
   readonly #ends: { readonly cells: string[]; readonly end: number }[] = [];
   readonly #window = new Window();
 
-  /** @param maxRecordBytes a larger record is the problem CSV_MAX_RECORD_SIZE. */
+  /** @param maxRecordBytes a larger record is the problem CSV_MAX_RECORD_SIZE; one of more than MAX_COLUMNS is TOO_MANY_COLUMNS. */
   constructor(maxRecordBytes: number, { strict = true }: { readonly strict?: boolean } = {}) {
+    this.#maxRecordBytes = maxRecordBytes;
     this.#parser = new CheckedRecords(
       {
         bom: false,
@@ -65,12 +70,22 @@ export class CsvRecords {
     this.#parser.destroy();
   }
 
+  /** csv-parse counts what is in cells: empty ones and blank lines take memory too. */
+  #exceeded(records: readonly CsvRecord[]): string | undefined {
+    const isTooWide = this.#parser.cells > MAX_COLUMNS || records.some(({ cells }) => cells.length > MAX_COLUMNS);
+    if (isTooWide) return 'TOO_MANY_COLUMNS';
+    // Every byte may be a quote, which is written twice.
+    return this.#window.pending > 2 * this.#maxRecordBytes + 3 * MAX_COLUMNS ? 'CSV_MAX_RECORD_SIZE' : undefined;
+  }
+
   #result(error: Error | undefined) {
     const records = this.#ends.splice(0).map(({ cells, end }): CsvRecord => {
       const { line } = this.#window;
       const { bytes, lineEnd } = this.#window.advance(end);
       return { cells, line, lineEnd, blank: bytes === (lineEnd === 'CRLF' ? 2 : 1) && lineEnd !== undefined };
     });
+    const limit = this.#exceeded(records);
+    if (limit !== undefined) return { records: [], problem: { code: limit, line: this.#window.line, cell: 1 } };
     if (error === undefined) return { records };
     const { code, bytes, column } = error as CsvError;
     if (typeof code !== 'string' || typeof bytes !== 'number') throw error;
@@ -89,6 +104,11 @@ class CheckedRecords extends Parser {
     this.#onRecord = onRecord;
     // Errors are told by feed and finish; a stream without a listener would throw them.
     this.on('error', () => {});
+  }
+
+  /** So far, of the record that has not ended. */
+  get cells(): number {
+    return (this as unknown as { readonly state: { readonly record: readonly unknown[] } }).state.record.length;
   }
 
   /** Straight to the caller: a stream's buffer costs time. */
@@ -117,9 +137,16 @@ class Window {
   line = 1;
   readonly #pieces: Buffer[] = [];
   #offset = 0;
+  #appended = 0;
 
   append(piece: Buffer): void {
     this.#pieces.push(piece);
+    this.#appended += piece.length;
+  }
+
+  /** Bytes that are kept. */
+  get pending(): number {
+    return this.#appended - this.#offset;
   }
 
   /** Moves on to an offset in the file. @returns how far that was, and the line end before it */

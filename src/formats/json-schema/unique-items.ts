@@ -7,6 +7,8 @@ export function hasUniqueItems(items: readonly unknown[]): boolean {
 
 /** A text that equal values share. @throws RangeError when they nest too deeply */
 function canonical(value: unknown): string {
+  // JSON has no text for the infinite number that 1e400 becomes.
+  if (typeof value === 'number') return String(value === 0 ? 0 : value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const names = Object.keys(value).sort();

@@ -26,3 +26,8 @@ test('members are compared in any order, and texts are not what they look like',
   assert.equal(hasUniqueItems([1, '1', true, 'true', null, 'null', [1], ['1'], '[1]', {}, [], '{}']), true);
   assert.equal(hasUniqueItems([{ a: 'x","b":"y' }, { a: 'x', b: 'y' }]), true);
 });
+
+test('a number beyond a double is neither null nor its opposite, and 0 is -0', () => {
+  assert.equal(hasUniqueItems(JSON.parse('[1e400, null, -1e400]')), true);
+  assert.equal(hasUniqueItems(JSON.parse('[0, -0.0]')), false);
+});

@@ -179,6 +179,13 @@ test('a column that the connector uploaded is known also when a value travels ou
   assert.deepEqual([decisionOf(record).metadata, notices], [item.metadata, []]);
 });
 
+test('of a column with a name as long as a row only the beginning is logged', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER},${'n'.repeat(1_000_000)}\nx,SUCCESS,spam,,,en,${REF},y\n`;
+  await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.deepEqual(notices, [{ kind: 'unknown_column', value: 'n'.repeat(100) }]);
+});
+
 test('what is in the Status column is not told when it is not shaped like a status: cells may have shifted', async () => {
   const notices: ResultNotice[] = [];
   await decisions(
