@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 import { counted } from '../table.ts';
 import type { Checked, FileCheck } from './check-file.ts';
 import { CR_ALONE, csvHeaderNotes, csvHeaderProblems, hasBareReturn } from './csv-header.ts';
-import { type CsvProblem, type CsvRecord, CsvRecords, MAX_COLUMNS, type LineEnd } from './csv-records.ts';
+import { type CsvProblem, type CsvRecord, CsvRecords, type LineEnd, MAX_COLUMNS } from './csv-records.ts';
 import { EncodingCheck } from './encoding.ts';
 import type { Findings } from './findings.ts';
 
