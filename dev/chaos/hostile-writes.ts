@@ -1,8 +1,9 @@
 /** Records and batches that no honest producer writes, each with what must become of it. */
+import type { RecordHeaders } from '../../src/core/record.ts';
 import type { ChaosEvent } from '../../test/chaos/events.ts';
 import type { SeededRandom } from '../../test/support/memory/clock.ts';
 import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS, ODD_TIMESTAMPS } from '../kafka/hostile-batches.ts';
-import { type RawBatchFields, type RawRecord, rawBatch } from '../kafka/raw-batch.ts';
+import { type RawBatch, type RawRecord, rawBatch } from '../kafka/record-batches.ts';
 import { traceOf } from './trace-of.ts';
 
 const BOMB_BYTES = 200 * 1024 * 1024;
@@ -20,7 +21,7 @@ export interface HostileWrite {
   /** Ordinary events that it needs. */
   readonly count: number;
   /** Batches of the events, one or several in each. */
-  make(events: readonly ChaosEvent[], random: SeededRandom): Promise<HostileBatch[]>;
+  make(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[];
 }
 
 /** By name in the report. */
@@ -37,9 +38,9 @@ export const HOSTILE_WRITES: ReadonlyMap<string, HostileWrite> = new Map(
 
 const recordOf = ({ key, value, headers }: ChaosEvent): RawRecord => ({ key, value, headers });
 
-function asOne(fields: Omit<RawBatchFields, 'records'>): HostileWrite['make'] {
-  return async (events) => {
-    const bytes = await rawBatch({ ...timeOf(events), ...fields, records: events.map(recordOf) });
+function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
+  return (events) => {
+    const bytes = rawBatch({ ...timeOf(events), ...fields, records: events.map(recordOf) });
     return [{ bytes, written: byTrace(events.map((event) => ({ ...event, timestampMs: Number(timeOf(events).timestampMs) }))) }];
   };
 }
@@ -49,7 +50,7 @@ const byTrace = (events: readonly ChaosEvent[]) => new Map(events.map((event) =>
 /** All records of a batch have one timestamp. */
 const timeOf = ([first]: readonly ChaosEvent[]) => ({ timestampMs: BigInt(first?.timestampMs ?? 0) });
 
-function withHeaders(more: NonNullable<RawRecord['headers']>): HostileWrite {
+function withHeaders(more: RecordHeaders): HostileWrite {
   return {
     count: 2,
     make: (events, random) =>
@@ -61,35 +62,33 @@ function withHeaders(more: NonNullable<RawRecord['headers']>): HostileWrite {
 }
 
 /** The second of three records; the others stand before and behind it in the same batch. */
-async function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): Promise<HostileBatch[]> {
+function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   const more = manyHeaders(TOO_MANY_HEADERS[random.below(TOO_MANY_HEADERS.length)] as number);
   const records = events.map((event, index) =>
     recordOf(index === 1 ? { ...event, headers: [...event.headers, ...more] } : event),
   );
-  const bytes = await rawBatch({ ...timeOf(events), records });
+  const bytes = rawBatch({ ...timeOf(events), records });
   const written = events.map(
     (event, index) => [traceOf(event), index === 1 ? unreadable(event, 'too_many_headers') : event] as const,
   );
   return [{ bytes, written: new Map(written) }];
 }
 
-async function oddTimestamps(events: readonly ChaosEvent[]): Promise<HostileBatch[]> {
-  return await Promise.all(
-    events.map(async (event, index) => {
-      const timestampMs = ODD_TIMESTAMPS[index % ODD_TIMESTAMPS.length] as bigint;
-      const bytes = await rawBatch({ records: [recordOf(event)], timestampMs });
-      return { bytes, written: byTrace([{ ...event, timestampMs: Number(timestampMs) }]) };
-    }),
-  );
+function oddTimestamps(events: readonly ChaosEvent[]): HostileBatch[] {
+  return events.map((event, index) => {
+    const timestampMs = ODD_TIMESTAMPS[index % ODD_TIMESTAMPS.length] as bigint;
+    const bytes = rawBatch({ records: [recordOf(event)], timestampMs });
+    return { bytes, written: byTrace([{ ...event, timestampMs: Number(timestampMs) }]) };
+  });
 }
 
-let readyBomb: Promise<Buffer> | undefined;
+let readyBomb: Buffer | undefined;
 
 /** Several bombs between two ordinary batches. */
-async function bombs(events: readonly ChaosEvent[], random: SeededRandom): Promise<HostileBatch[]> {
+function bombs(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
   readyBomb ??= bomb(BOMB_BYTES);
-  const bytes = await readyBomb;
-  const [first, last] = await Promise.all(events.map((event) => asOne({ codec: 'zstd' })([event], random)));
+  const bytes = readyBomb;
+  const [first, last] = events.map((event) => asOne({ codec: 'zstd' })([event], random));
   const some = Array.from({ length: 1 + random.below(4) }, () => ({ bytes, written: new Map() }));
   return [...(first ?? []), ...some, ...(last ?? [])];
 }

@@ -81,7 +81,7 @@ export class Producer {
     const events = await this.#some(write.count, partition);
     if (events.length < write.count) return undefined;
     const places: SourceCoordinate[] = [];
-    const batches = await write.make(events, random);
+    const batches = write.make(events, random);
     const entries = new Map(events.map((event) => [traceOf(event), this.#note([event])[0] as Journaled]));
     for (const { bytes, written } of batches) {
       for (const [trace, event] of written) (entries.get(trace) as Journaled).event = event;

@@ -1,6 +1,7 @@
 /** Headers, timestamps and batch bodies that brokers take and that readers trip over. */
 import { gzipSync } from 'node:zlib';
-import { type RawBatchFields, type RawRecord, rawBatch } from './raw-batch.ts';
+import type { RecordHeaders } from '../../src/core/record.ts';
+import { type RawBatch, rawBatch } from './record-batches.ts';
 
 /** Every name that a plain JavaScript object inherits. */
 export const OBJECT_MEMBERS = [
@@ -16,7 +17,7 @@ export const OBJECT_MEMBERS = [
 ] as const;
 
 /** Records with these headers are ordinary in every other way. */
-export const ODD_HEADERS: Readonly<Record<string, NonNullable<RawRecord['headers']>>> = {
+export const ODD_HEADERS: Readonly<Record<string, RecordHeaders>> = {
   'names of object members': OBJECT_MEMBERS.map((name) => [name, 'x']),
   'one name twice and as null': [
     ['twice', 'x'],
@@ -30,7 +31,7 @@ export const ODD_HEADERS: Readonly<Record<string, NonNullable<RawRecord['headers
 };
 
 /** `count` headers with the shortest names that there are. */
-export function manyHeaders(count: number): NonNullable<RawRecord['headers']> {
+export function manyHeaders(count: number): RecordHeaders {
   return Array.from({ length: count }, (_, index) => [(index % 1_296).toString(36), 'x'] as const);
 }
 
@@ -50,7 +51,7 @@ const XERIAL_HEADER_BYTES = 16;
 const GARBAGE = Buffer.from('trailing garbage');
 
 /** Bodies that some readers read and others refuse. A broker takes each of them, and Java's consumer reads them (test/integration/dev/raw-producer.test.ts). */
-export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatchFields, 'records'>>> = {
+export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>>> = {
   'gzip with trailing garbage': { codec: 'gzip', tamper: (bytes) => Buffer.concat([bytes, GARBAGE]) },
   'gzip in two members': { codec: 'gzip', tamper: (bytes) => Buffer.concat([bytes, gzipSync(Buffer.alloc(0))]) },
   'snappy with trailing bytes': { codec: 'snappy', tamper: (bytes) => Buffer.concat([bytes, Buffer.from([0, 0, 0])]) },
@@ -61,6 +62,6 @@ export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatchFields, 'rec
 };
 
 /** A batch of one record of `unpackedBytes` zeros: some kilobytes on the wire. */
-export function bomb(unpackedBytes: number): Promise<Buffer> {
+export function bomb(unpackedBytes: number): Buffer {
   return rawBatch({ records: [{ value: Buffer.alloc(unpackedBytes) }], codec: 'zstd' });
 }

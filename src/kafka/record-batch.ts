@@ -97,17 +97,8 @@ const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
 const RECORDS_AT = 61;
 
-/** All records, one behind the other: what a codec compresses. */
-export function encodeRecords(records: readonly MeasuredRecord[]): Buffer {
-  const bytes = Buffer.allocUnsafe(sizeOf(records));
-  let at = 0;
-  for (const record of records) at = record.write(bytes, at);
-  return bytes;
-}
-
-/** The whole batch. `records` are measured records, or their bytes as a codec compressed them. */
-export function encodeBatch(fields: BatchFields, records: readonly MeasuredRecord[] | Buffer): Buffer {
-  const batch = Buffer.allocUnsafe(RECORDS_AT + (Buffer.isBuffer(records) ? records.length : sizeOf(records)));
+export function encodeBatch(fields: BatchFields, records: readonly MeasuredRecord[]): Buffer {
+  const batch = Buffer.allocUnsafe(records.reduce((size, record) => size + record.size, RECORDS_AT));
   batch.writeBigInt64BE(fields.firstOffset, 0);
   batch.writeInt32BE(batch.length - 12, 8);
   batch.writeInt32BE(fields.partitionLeaderEpoch, 12);
@@ -120,19 +111,10 @@ export function encodeBatch(fields: BatchFields, records: readonly MeasuredRecor
   batch.writeInt16BE(fields.producerEpoch, 51);
   batch.writeInt32BE(fields.firstSequence, 53);
   batch.writeInt32BE(fields.count, 57);
-  if (Buffer.isBuffer(records)) records.copy(batch, RECORDS_AT);
-  else {
-    let at = RECORDS_AT;
-    for (const record of records) at = record.write(batch, at);
-  }
+  let at = RECORDS_AT;
+  for (const record of records) at = record.write(batch, at);
   batch.writeUInt32BE(crc32c(batch, ATTRIBUTES_AT), CRC_AT);
   return batch;
-}
-
-function sizeOf(records: readonly MeasuredRecord[]): number {
-  let size = 0;
-  for (const record of records) size += record.size;
-  return size;
 }
 
 function toBuffer(bytes: Bytes): Buffer | null {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
 import { MALFORMED_BODIES, ODD_TIMESTAMPS } from '../../../dev/kafka/hostile-batches.ts';
-import { type RawCodec, rawBatch } from '../../../dev/kafka/raw-batch.ts';
 import { BatchRefused, RawProducer } from '../../../dev/kafka/raw-producer.ts';
+import { type Codec, rawBatch } from '../../../dev/kafka/record-batches.ts';
 import { testKafka } from '../../support/kafka.ts';
 
 const kafka = await testKafka();
@@ -16,11 +16,11 @@ const ANY_TIMESTAMP = { 'message.timestamp.after.max.ms': String(2n ** 63n - 1n)
 describe('a batch of bytes', () => {
   it("is taken in every codec, and malformed in ways that Java's consumer bears, which reads every record of it", async () => {
     const topic = await kafka.createTopic('raw', { partitions: 2 });
-    const codecs: RawCodec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+    const codecs: Codec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
     const bodies = [...codecs.map((codec) => ({ codec, tamper: undefined })), ...Object.values(MALFORMED_BODIES)];
     for (const [index, { codec, tamper }] of bodies.entries()) {
       const records = [{ value: `${index} a` }, { value: `${index} b`, headers: [['h', null] as const] }];
-      const batch = await rawBatch({ records, ...(codec && { codec }), ...(tamper && { tamper }) });
+      const batch = rawBatch({ records, ...(codec && { codec }), ...(tamper && { tamper }) });
       assert.equal(await producer.write(topic, 1, batch), 2 * index);
     }
     const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
@@ -36,22 +36,20 @@ describe('a batch of bytes', () => {
   it('is taken by a broker with every odd timestamp', async () => {
     const topic = await kafka.createTopic('raw-odd', { settings: ANY_TIMESTAMP });
     for (const [offset, timestampMs] of ODD_TIMESTAMPS.entries()) {
-      assert.equal(await producer.write(topic, 0, await rawBatch({ records: [{ value: 'v' }], timestampMs })), offset);
+      assert.equal(await producer.write(topic, 0, rawBatch({ records: [{ value: 'v' }], timestampMs })), offset);
     }
   });
 
   it('that the broker refuses is an error with the number that Kafka has for the reason', async () => {
     const topic = await kafka.createTopic('raw-refused');
-    const batch = await rawBatch({ records: [{ value: 'v' }] });
+    const batch = rawBatch({ records: [{ value: 'v' }] });
     batch.writeUInt8((batch.at(-1) ?? 0) ^ 1, batch.length - 1);
     const CORRUPT_MESSAGE = 2;
     await assert.rejects(
       producer.write(topic, 0, batch),
       (error) => error instanceof BatchRefused && error.code === CORRUPT_MESSAGE,
     );
-    await assert.rejects(
-      rawBatch({ records: [{ value: 'v' }], codec: 'unassigned' }).then((unknown) => producer.write(topic, 0, unknown)),
-      BatchRefused,
-    );
+    const unassignedCodec = rawBatch({ records: [{ value: 'v' }], attributes: 5 });
+    await assert.rejects(producer.write(topic, 0, unassignedCodec), BatchRefused);
   });
 });

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS } from '../../../dev/kafka/hostile-batches.ts';
-import { type RawRecord, rawBatch } from '../../../dev/kafka/raw-batch.ts';
 import { RawProducer } from '../../../dev/kafka/raw-producer.ts';
+import { type RawRecord, rawBatch } from '../../../dev/kafka/record-batches.ts';
 import { headersAsBytes } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
@@ -42,17 +42,17 @@ async function scene(
   const { source } = stack.topics;
   let beside = 0;
   const aside = async () => {
-    await producer.write(source, 1, await rawBatch({ records: [good(beside)] }));
+    await producer.write(source, 1, rawBatch({ records: [good(beside)] }));
     return { partition: 1, offset: beside++ };
   };
-  const fine = [{ partition: 0, offset: await producer.write(source, 0, await rawBatch({ records: [good(0), good(1)] })) }];
+  const fine = [{ partition: 0, offset: await producer.write(source, 0, rawBatch({ records: [good(0), good(1)] })) }];
   fine.push({ partition: 0, offset: 1 }, await aside());
   const hostile: { partition: number; offset: number }[][] = [];
   for (const [index, batch] of batches.entries()) {
     const first = await producer.write(source, 0, batch);
     const count = given.recordsIn?.(index) ?? 1;
     hostile.push(Array.from({ length: count }, (_, n) => ({ partition: 0, offset: first + n })));
-    fine.push({ partition: 0, offset: await producer.write(source, 0, await rawBatch({ records: [good(index)] })) });
+    fine.push({ partition: 0, offset: await producer.write(source, 0, rawBatch({ records: [good(index)] })) });
   }
   fine.push(await aside());
   const replica = await stack.startReplica();
@@ -75,7 +75,7 @@ function peakMib({ replicas: [replica] }: Stack): number {
 test('record that cannot be reviewed: headers of any name, twice and null, come back in its dead letter as they were', async (t) => {
   const records = Object.values(ODD_HEADERS).map((headers) => ({ value: 'not JSON', headers }));
   const reviewed = Object.values(ODD_HEADERS).map((headers) => ({ ...good(7), headers }));
-  const batches = [await rawBatch({ records }), await rawBatch({ records: reviewed })];
+  const batches = [rawBatch({ records }), rawBatch({ records: reviewed })];
   const { stack, terminal, hostile } = await scene(batches, { recordsIn: () => records.length });
   t.after(() => stack.stop());
   for (const [index, at] of (hostile[0] ?? []).entries()) {
@@ -91,9 +91,9 @@ test('record with too many headers: it becomes a dead letter by its coordinates,
   const headers = manyHeaders(100_000);
   const few = manyHeaders(1_000);
   const batches = [
-    await rawBatch({ records: [{ ...good(1), headers }] }),
-    await rawBatch({ records: [{ ...good(2), headers: few }] }),
-    await rawBatch({ records: [{ ...good(3), headers: Array.from(headers, () => ['same', null] as const) }] }),
+    rawBatch({ records: [{ ...good(1), headers }] }),
+    rawBatch({ records: [{ ...good(2), headers: few }] }),
+    rawBatch({ records: [{ ...good(3), headers: Array.from(headers, () => ['same', null] as const) }] }),
   ];
   const { stack, terminal, hostile } = await scene(batches);
   t.after(() => stack.stop());
@@ -104,8 +104,8 @@ test('record with too many headers: it becomes a dead letter by its coordinates,
 });
 
 test('record too large to be read: bombs become dead letters by their coordinates, without the memory that they unpack to', async (t) => {
-  const large = await bomb(200 * MIB);
-  const batches = [...Array.from({ length: 12 }, () => large), await bomb(300 * MIB)];
+  const large = bomb(200 * MIB);
+  const batches = [...Array.from({ length: 12 }, () => large), bomb(300 * MIB)];
   const { stack, terminal, hostile } = await scene(batches);
   t.after(() => stack.stop());
   for (const [at] of hostile) assert.equal(terminal.one(at ?? assert.fail()).reason, 'too_large');
@@ -115,8 +115,8 @@ test('record too large to be read: bombs become dead letters by their coordinate
 
 test('record batch that cannot be read: the offsets that are left of it become dead letters, and what only looks damaged is read', async (t) => {
   const odd = Object.values(MALFORMED_BODIES);
-  const batches = await Promise.all(odd.map((body) => rawBatch({ records: [good(1), good(2)], ...body })));
-  batches.push(await rawBatch({ records: [good(3), { value: Buffer.alloc(4 * MIB) }, good(4), good(5)], codec: 'gzip' }));
+  const batches = odd.map((body) => rawBatch({ records: [good(1), good(2)], ...body }));
+  batches.push(rawBatch({ records: [good(3), { value: Buffer.alloc(4 * MIB) }, good(4), good(5)], codec: 'gzip' }));
   const { stack, replica, terminal, hostile } = await scene(batches, {
     source: { maxBatchUnpacked: '2MiB' },
     recordsIn: (batch) => (batch < odd.length ? 2 : 4),

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
-import { rawBatch } from '../../../dev/kafka/raw-batch.ts';
 import { RawProducer } from '../../../dev/kafka/raw-producer.ts';
+import { rawBatch } from '../../../dev/kafka/record-batches.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { testKafka } from '../../support/kafka.ts';
@@ -43,7 +43,7 @@ describe('a source topic compressed with', { concurrency: 2 }, () => {
       const records = Array.from({ length: 300 }, (_, n) => ({ value: `${n}:${'compressible text '.repeat(40)}` }));
       const producer = new RawProducer(kafka.brokers);
       after(() => producer.close());
-      await producer.write(output, 0, await rawBatch({ codec, records }));
+      await producer.write(output, 0, rawBatch({ codec, records }));
       const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
         ...['--bootstrap-server', String(cluster.brokers[0]), '--topic', output, '--from-beginning'],
         ...['--max-messages', '300', '--timeout-ms', '20000'],

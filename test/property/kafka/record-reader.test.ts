@@ -2,18 +2,10 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { CODECS, type Codec, LOG_APPEND_TIME, seal, slowCrc32c, writeBatch } from '../../../dev/kafka/record-batches.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { crc32c, nextOffset } from '../../../src/kafka/records/index.ts';
 import { END, type Read, readAll } from '../../support/read-pieces.ts';
-import {
-  CODECS,
-  type Codec,
-  LOG_APPEND_TIME,
-  seal,
-  slowCrc32c,
-  type TestRecord,
-  writeBatch,
-} from '../../support/record-batches.ts';
 
 // kafkajs as it was released, to compare with.
 const load = createRequire(import.meta.url);
@@ -34,7 +26,7 @@ const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 10 }), fc.constantF
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 interface Drawn {
-  readonly record: TestRecord;
+  readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & { readonly timestampDelta: bigint };
   /** Offsets left out before it. */
   readonly gap: number;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type RawBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../../dev/kafka/record-batches.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/offsets.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
-import { type TestBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../support/record-batches.ts';
 
 function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
   const messages = Buffer.concat(batches);
@@ -10,7 +10,7 @@ function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): P
 }
 
 /** Two records, from offset 5 on. */
-const two = (given: TestBatch = {}) =>
+const two = (given: RawBatch = {}) =>
   writeBatch({
     baseOffset: 5,
     baseTimestamp: 7n,

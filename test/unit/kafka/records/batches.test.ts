@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../../dev/kafka/record-batches.ts';
 import { crc32c, nextOffset, walkBatches } from '../../../../src/kafka/records/index.ts';
 import { readAll } from '../../../support/read-pieces.ts';
-import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../support/record-batches.ts';
 
 const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
 const three = (baseOffset: number) => writeBatch({ baseOffset, records: [{}, {}, {}] });

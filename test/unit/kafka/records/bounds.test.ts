@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { zstdCompressSync } from 'node:zlib';
+import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../../dev/kafka/record-batches.ts';
 import type { RecordPiece } from '../../../../src/core/ports/kafka.ts';
 import { readPieces } from '../../../../src/kafka/records/index.ts';
 import { LIMITS, readAll } from '../../../support/read-pieces.ts';
-import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
 
 const MIB = 1024 * 1024;
 const v = (text: string) => ({ value: Buffer.from(text) });

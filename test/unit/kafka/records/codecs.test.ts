@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  CODECS,
+  type Codec,
+  type RawBatch,
+  writeBatch,
+  writeRecord,
+  writeRecords,
+} from '../../../../dev/kafka/record-batches.ts';
 import { compressSnappy } from '../../../../dev/kafka/snappy.ts';
 import { readPieces } from '../../../../src/kafka/records/index.ts';
 import { admitAll, LIMITS, readAll } from '../../../support/read-pieces.ts';
-import { CODECS, type Codec, type TestBatch, writeBatch, writeRecord, writeRecords } from '../../../support/record-batches.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
 const RECORDS = Array.from({ length: 50 }, (_, n) => ({
@@ -13,11 +20,11 @@ const RECORDS = Array.from({ length: 50 }, (_, n) => ({
 }));
 const LARGE = Array.from({ length: 50 }, (_, n) => ({ value: Buffer.alloc(20_000, `${n} `) }));
 const OFFSETS = RECORDS.map((_, n) => n);
-const halves = (records: TestBatch['records'] = RECORDS) => {
+const halves = (records: RawBatch['records'] = RECORDS) => {
   const bytes = writeRecords(records);
   return [bytes.subarray(0, 1_001), bytes.subarray(1_001)] as [Buffer, Buffer];
 };
-const packedBatch = (attributes: number, packed: Buffer, given: TestBatch = {}) =>
+const packedBatch = (attributes: number, packed: Buffer, given: RawBatch = {}) =>
   writeBatch({ attributes, packed, count: 50, lastDelta: 49, ...given });
 
 describe('a compressed batch', () => {

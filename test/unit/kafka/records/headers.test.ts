@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type RawRecord, varint, writeBatch, writeRecord } from '../../../../dev/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
-import { type TestRecord, varint, writeBatch, writeRecord } from '../../../support/record-batches.ts';
 
 const PROTOTYPE_NAMES =
   'toString constructor valueOf hasOwnProperty isPrototypeOf __proto__ __defineGetter__ toLocaleString propertyIsEnumerable'.split(
@@ -19,14 +19,14 @@ function manyHeaders(count: number): Buffer {
 describe('headers of a record', () => {
   for (const name of PROTOTYPE_NAMES) {
     it(`called ${name} comes as it was written`, async () => {
-      const headers: TestRecord['headers'] = [[name, Buffer.from('x')]];
+      const headers: RawRecord['headers'] = [[name, Buffer.from('x')]];
       const { records } = await readAll(writeBatch({ records: [{ headers }] }));
       assert.deepEqual(records[0]?.headers, headers);
     });
   }
 
   it('keep their order, doubles and nulls', async () => {
-    const headers: TestRecord['headers'] = [
+    const headers: RawRecord['headers'] = [
       ['a', null],
       ['b', Buffer.from('1')],
       ['a', null],

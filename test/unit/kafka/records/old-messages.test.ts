@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
+import { CODECS, type Codec, writeBatch } from '../../../../dev/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
-import { CODECS, type Codec, writeBatch } from '../../../support/record-batches.ts';
 
 const load = createRequire(import.meta.url);
 type Encode = (message: { key?: Buffer | null; value: Buffer | null; timestamp?: number; compression?: number }) => {

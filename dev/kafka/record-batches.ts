@@ -1,27 +1,35 @@
-/** Record batches of message format v2, written for tests by plain means: BigInt and lists, nothing of what reads them. */
+/**
+ * Record batches of message format v2, also such as no client library would write: any header list, any timestamp, any bytes in place
+ * of a codec's. Written by plain means, BigInt and lists, with nothing of what reads them.
+ */
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { compress as snappyBlock } from 'snappyjs';
-import { compressLz4 } from '../../dev/kafka/lz4.ts';
-import { compressSnappy } from '../../dev/kafka/snappy.ts';
+import { compressLz4 } from './lz4.ts';
+import { compressSnappy } from './snappy.ts';
 
-export interface TestRecord {
+type Content = Buffer | string | null;
+
+export interface RawRecord {
   /** Offset in the batch. Default: its place in the list. */
   readonly delta?: number;
   readonly timestampDelta?: bigint;
-  readonly key?: Buffer | null;
-  readonly value?: Buffer | null;
-  readonly headers?: readonly (readonly [name: string | Buffer, value: Buffer | null])[];
+  readonly key?: Content;
+  readonly value?: Content;
+  /** In this order; names may repeat. */
+  readonly headers?: readonly (readonly [name: string | Buffer, value: Content])[];
 }
 
-export interface TestBatch {
+export interface RawBatch {
   readonly baseOffset?: number;
-  readonly records?: readonly TestRecord[];
+  readonly records?: readonly RawRecord[];
   /** Instead of what the records give. */
   readonly lastDelta?: number;
   readonly count?: number;
   readonly codec?: Codec;
   /** Instead of the records: bytes as they stand behind the header, packed already. */
   readonly packed?: Buffer;
+  /** Changes the bytes that the codec produced, before length and checksum are computed. */
+  readonly tamper?: (packed: Buffer) => Buffer;
   /** Codec and flags, instead of what `codec` gives. */
   readonly attributes?: number;
   readonly producerId?: bigint;
@@ -53,38 +61,52 @@ export function varint(value: number | bigint): Buffer {
   return Buffer.from([...bytes, Number(rest)]);
 }
 
-function sized(bytes: Buffer | null): Buffer[] {
-  return bytes === null ? [varint(-1)] : [varint(bytes.length), bytes];
+function sized(content: Content): Buffer[] {
+  if (content === null) return [varint(-1)];
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  return [varint(bytes.length), bytes];
 }
 
-export function writeRecord({ delta = 0, timestampDelta = 0n, key = null, value = null, headers = [] }: TestRecord): Buffer {
-  const body = Buffer.concat([
-    ...[Buffer.alloc(1), varint(timestampDelta), varint(delta), ...sized(key), ...sized(value), varint(headers.length)],
-    ...headers.flatMap(([name, content]) => [...sized(Buffer.from(name)), ...sized(content)]),
-  ]);
-  return Buffer.concat([varint(body.length), body]);
+function partsOf({ delta = 0, timestampDelta = 0n, key = null, value = null, headers = [] }: RawRecord): Buffer[] {
+  const body = [Buffer.alloc(1), varint(timestampDelta), varint(delta), ...sized(key), ...sized(value), varint(headers.length)];
+  for (const [name, content] of headers) body.push(...sized(name), ...sized(content));
+  return [varint(body.reduce((size, { length }) => size + length, 0)), ...body];
 }
 
-export function writeRecords(records: readonly TestRecord[]): Buffer {
-  return Buffer.concat(records.map((record, place) => writeRecord({ delta: place, ...record })));
+export const writeRecord = (record: RawRecord): Buffer => Buffer.concat(partsOf(record));
+
+export function writeRecords(records: readonly RawRecord[]): Buffer {
+  return Buffer.concat(records.flatMap((record, place) => partsOf({ delta: place, ...record })));
 }
 
-export function writeBatch(given: TestBatch): Buffer {
+export function writeBatch(given: RawBatch): Buffer {
   const { records = [], codec = 'none', baseTimestamp = 1_700_000_000_000n } = given;
   const { code, pack } = CODECS[codec];
-  const packed = given.packed ?? pack(writeRecords(records));
+  const untouched = given.packed ?? pack(writeRecords(records));
+  const packed = given.tamper?.(untouched) ?? untouched;
   const batch = Buffer.alloc(61 + packed.length);
   packed.copy(batch, 61);
   batch.writeBigInt64BE(BigInt(given.baseOffset ?? 0), 0);
   batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeInt32BE(-1, 12);
   batch.writeInt8(2, 16);
   batch.writeInt16BE(given.attributes ?? code, 21);
   batch.writeInt32BE(given.lastDelta ?? records.at(-1)?.delta ?? records.length - 1, 23);
   batch.writeBigInt64BE(baseTimestamp, 27);
   batch.writeBigInt64BE(given.maxTimestamp ?? baseTimestamp, 35);
   batch.writeBigInt64BE(given.producerId ?? -1n, 43);
+  batch.writeInt16BE(-1, 51);
+  batch.writeInt32BE(-1, 53);
   batch.writeInt32BE(given.count ?? records.length, 57);
   return seal(batch);
+}
+
+/** A batch for a broker, which removes old records. @param timestampMs of every record. Default: now. */
+export function rawBatch({
+  timestampMs = BigInt(Date.now()),
+  ...batch
+}: Omit<RawBatch, 'baseTimestamp'> & { readonly timestampMs?: bigint }): Buffer {
+  return writeBatch({ ...batch, baseTimestamp: timestampMs });
 }
 
 /** The one record of a control batch: its key holds version and type. */
