@@ -1,4 +1,6 @@
+import type { FetchedBatch } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 
 /** A port with some of its methods replaced; the rest stay as they are, private fields included. */
 export function changed<T extends object>(port: T, changes: Partial<T>): T {
@@ -8,6 +10,23 @@ export function changed<T extends object>(port: T, changes: Partial<T>): T {
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },
+  });
+}
+
+/** Fetched batches of either stream go through `deliver`, which hands on what the engine is to see. */
+export function fetchedThrough(
+  deliver: (batch: FetchedBatch, give: (batch: FetchedBatch) => void, ports: PipelinePorts) => void,
+): (ports: PipelinePorts) => PipelinePorts {
+  return (ports) => ({
+    ...ports,
+    group: changed(ports.group, {
+      start: (listener) =>
+        ports.group.start({
+          joined: (assignment) => listener.joined(assignment),
+          left: (reason) => listener.left(reason),
+          fetched: (batch) => deliver(batch, (one) => listener.fetched(one), ports),
+        }),
+    }),
   });
 }
 

@@ -1,31 +1,16 @@
 /** DESIGN 3 'Intake': what a fetched batch may claim about positions, and how intake keeps its place. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { changed } from '../../support/engine/changed.ts';
+import { fetchedThrough } from '../../support/engine/changed.ts';
 import { World, type WrapPorts } from '../../support/engine/world.ts';
 import { recordsOf, withRecords } from '../../support/memory/pieces.ts';
 
 const MINUTE = 60_000;
 
-/** The group of every instance tells its listener what `fetched` makes of each source batch. */
-const rewriting =
-  (fetched: (batch: FetchedBatch, tell: (batch: FetchedBatch) => void, group: ShardGroup) => void): WrapPorts =>
-  (ports) => ({
-    ...ports,
-    group: changed(ports.group, {
-      start: (listener) =>
-        ports.group.start({
-          joined: (assignment) => listener.joined(assignment),
-          left: (reason) => listener.left(reason),
-          fetched: (batch) => {
-            if (batch.stream === 'source') fetched(batch, (one) => listener.fetched(one), ports.group);
-            else listener.fetched(batch);
-          },
-        }),
-    }),
-  });
+/** What becomes of each source batch. */
+const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
+  fetchedThrough((batch, give, ports) => (batch.stream === 'source' ? fetched(batch, give, ports) : give(batch)));
 
 test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
   let forged = 0;
@@ -67,7 +52,7 @@ test('a position that the client has moved by itself is set back, and reading go
   const world = new World({
     partitions: 1,
     hooks: { batchRecords: () => 4 },
-    wrap: rewriting((batch, tell, group) => {
+    wrap: rewriting((batch, tell, { group }) => {
       tell(batch);
       if (moved++ === 3) group.seek('source', 0, batch.nextOffset + 10);
     }),

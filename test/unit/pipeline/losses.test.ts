@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../src/core/ports/kafka.ts';
 import { Losses } from '../../../src/pipeline/losses.ts';
-import { changed } from '../../support/engine/changed.ts';
+import { fetchedThrough } from '../../support/engine/changed.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 
 const MINUTE = 60_000;
@@ -16,17 +16,7 @@ function breaking(offset: number, broken: () => boolean, error = (): Error => ne
     partitions: 4,
     options: { journal: { partitions: 2 }, batch: { maxRows: 1 } },
     hooks: { batchRecords: () => 1 },
-    wrap: (ports) => ({
-      ...ports,
-      group: changed(ports.group, {
-        start: (listener) =>
-          ports.group.start({
-            joined: (assignment) => listener.joined(assignment),
-            left: (reason) => listener.left(reason),
-            fetched: (batch) => listener.fetched(isBroken(batch) ? { ...batch, pieces: () => failing(error()) } : batch),
-          }),
-      }),
-    }),
+    wrap: fetchedThrough((batch, give) => give(isBroken(batch) ? { ...batch, pieces: () => failing(error()) } : batch)),
   });
 }
 

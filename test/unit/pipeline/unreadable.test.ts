@@ -5,7 +5,7 @@ import type { AdmitLargeRecord, FetchedBatch, RecordPiece } from '../../../src/c
 import type { Poison } from '../../../src/core/record.ts';
 import { audit } from '../../../src/inspect/audit.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
-import { changed } from '../../support/engine/changed.ts';
+import { fetchedThrough } from '../../support/engine/changed.ts';
 import { inspectionOf } from '../../support/engine/inspection.ts';
 import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
@@ -30,20 +30,10 @@ function events(world: World, count: number): void {
 }
 
 /** What every batch of the source makes of its pieces. */
-const repieced =
-  (pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>): WrapPorts =>
-  (ports) => ({
-    ...ports,
-    group: changed(ports.group, {
-      start: (listener) =>
-        ports.group.start({
-          joined: (assignment) => listener.joined(assignment),
-          left: (reason) => listener.left(reason),
-          fetched: (batch) =>
-            listener.fetched(batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) }),
-        }),
-    }),
-  });
+const repieced = (pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>): WrapPorts =>
+  fetchedThrough((batch, give) =>
+    give(batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) }),
+  );
 
 test('each offset that cannot be read becomes one dead letter by its coordinates, in order, and the records around it are decided', async () => {
   const world = new World({ partitions: 2 });

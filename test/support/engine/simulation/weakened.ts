@@ -8,7 +8,7 @@ import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
 import { recordsOf, withRecords } from '../../memory/pieces.ts';
 import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
-import { changed, withFiles } from '../changed.ts';
+import { changed, fetchedThrough, withFiles } from '../changed.ts';
 import type { WrapPorts } from '../world.ts';
 import type { Weakened } from './history.ts';
 
@@ -66,21 +66,6 @@ const outcomes =
     kind: 'outcomes' in ports.kind ? changed<SourceKind>(ports.kind, { outcomes: change(ports.kind) }) : ports.kind,
   });
 
-/** What the engine is told of its journal or source goes through `change`. */
-const reading =
-  (change: (batch: Parameters<Parameters<PipelinePorts['group']['start']>[0]['fetched']>[0]) => typeof batch): WrapPorts =>
-  (ports) => ({
-    ...ports,
-    group: changed(ports.group, {
-      start: (listener) =>
-        ports.group.start({
-          joined: (assignment) => listener.joined(assignment),
-          left: (reason) => listener.left(reason),
-          fetched: (batch) => listener.fetched(change(batch)),
-        }),
-    }),
-  });
-
 const OWNER = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
 
 export const WEAKENED: Readonly<Record<string, Weakened>> = {
@@ -126,14 +111,12 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     }),
   },
   'a claim does not read the journal to its end': {
-    wrap: reading((batch) => {
+    wrap: fetchedThrough((batch, give) => {
       const records = recordsOf(batch);
       const isOwn = records.some(({ key }) => String(key) === 'owner');
-      if (batch.stream !== 'journal' || !isOwn) return batch;
-      return withRecords(
-        batch,
-        records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta'),
-      );
+      if (batch.stream !== 'journal' || !isOwn) return give(batch);
+      const kept = records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta');
+      give(withRecords(batch, kept));
     }),
   },
   'a committed offset of somebody else is believed at once': {

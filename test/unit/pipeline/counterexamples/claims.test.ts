@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changed } from '../../../support/engine/changed.ts';
+import { changed, fetchedThrough } from '../../../support/engine/changed.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import {
   claims,
-  fetchedThrough,
   Gate,
   holdCommits,
   jobsLeft,
   MINUTE,
   NO_AGE,
+  nameOf,
   outcomes,
   SECOND,
   stepOf,
@@ -84,11 +84,11 @@ test('barrier-by-content-compacted: a replay whose owner record was compacted aw
   let from: number | undefined;
   const hold = holdCommits(gate, (step, number, client) => client === 'A' && step === 'owner' && number === 1);
   // The fetch that would bring B its owner record is slow.
-  const slow = fetchedThrough((batch, give, client) => {
-    if (client === 'B' && batch.stream === 'journal' && holding) from ??= batch.fetchOffset;
+  const slow = fetchedThrough((batch, give, { clock }) => {
+    if (nameOf(clock) === 'B' && batch.stream === 'journal' && holding) from ??= batch.fetchOffset;
     else give(batch);
   });
-  const world: World = new World({ partitions: 1, wrap: (ports, of) => hold(slow(ports, of), of) });
+  const world: World = new World({ partitions: 1, wrap: (ports, of) => hold(slow(ports), of) });
   const journal = () => world.kafka.cluster.log(TOPICS.journal, 0);
   const owners = () =>
     journal()

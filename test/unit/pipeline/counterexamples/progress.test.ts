@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fetchedThrough } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
 import { headerOf } from '../../../support/headers.ts';
-import { claims, fetchedThrough, jobsLeft, MINUTE, NO_AGE, SECOND, strike, submissions, untilUnknown } from './story.ts';
+import { claims, jobsLeft, MINUTE, NO_AGE, SECOND, strike, submissions, untilUnknown } from './story.ts';
 
 const letters = (world: World) => world.published('dead').map((record) => headerOf(record, 'event-id'));
 

@@ -1,5 +1,5 @@
 /** What the stories of the model's counterexamples share (docs/protocol): the hands that make happen what the model says. */
-import type { FetchedBatch, Transaction } from '../../../../src/core/ports/kafka.ts';
+import type { Transaction } from '../../../../src/core/ports/kafka.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { type Instance, TOPICS, type World, type WrapPorts } from '../../../support/engine/world.ts';
 import type { CommitAttempt, CommitFate } from '../../../support/memory/kafka.ts';
@@ -78,23 +78,6 @@ export function holdCommits(gate: Gate, holds: (step: Step, number: number, clie
   };
 }
 
-/** `deliver` decides what becomes of each fetched batch: it hands on what it is to see. */
-export function fetchedThrough(
-  deliver: (batch: FetchedBatch, give: (batch: FetchedBatch) => void, client: string) => void,
-): WrapPorts {
-  return (ports) => ({
-    ...ports,
-    group: changed(ports.group, {
-      start: (listener) =>
-        ports.group.start({
-          joined: (assignment) => listener.joined(assignment),
-          left: (reason) => listener.left(reason),
-          fetched: (batch) => deliver(batch, (one) => listener.fetched(one), nameOf(ports.clock)),
-        }),
-    }),
-  });
-}
-
 export const claims = ({ metrics }: Instance): number => metrics.counter('claims_total', { outcome: 'owned' });
 export const outcomes = ({ metrics }: Instance, outcome: string): number => metrics.counter('transactions_total', { outcome });
 
@@ -112,4 +95,4 @@ export const submissions = (world: World): number[] =>
     world.service.submissions(0, offset),
   );
 
-const nameOf = (clock: object): string => (clock as { readonly name: string }).name;
+export const nameOf = (clock: object): string => (clock as { readonly name: string }).name;
