@@ -9,6 +9,7 @@ export const GZIP: ZlibKind = {
   body: gzipBody,
   whole: (part, options) => inflateRawSync(part, { ...CUT, ...options }),
   stream: (options) => createInflateRaw({ ...CUT, ...options }),
+  windowBytes: () => 32 * 1024,
   /** CRC-32 and size. */
   trailerBytes: 8,
 };

@@ -1,14 +1,15 @@
 /** gzip members and zstd frames, unpacked by node:zlib: at once when they are small, and as a stream when they are not. */
 import type { Transform } from 'node:stream';
 import type { Stretches } from './stretches.ts';
+import { takeRoom } from './window-room.ts';
 
 export interface ZlibKind {
   /** Where the packed data of the member begins that begins at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
-  /** Of such streams, when not all may run side by side: the bytes after which one needs a turn, and what resolves when it has it (wide-turn.ts). */
-  readonly turns?: { freeBytes(packed: Buffer): number; take(giveUp: () => void): Promise<() => void> };
+  /** Size of the member's window. */
+  windowBytes(packed: Buffer): number;
   /** What stands behind the packed data of each member. */
   readonly trailerBytes: number;
 }
@@ -27,19 +28,16 @@ export class ZlibStretches implements Stretches {
   readonly #kind: ZlibKind;
   #at = 0;
   #members = 0;
-  /** The member being unpacked, when it is large. */
+  /** A member is being unpacked as a stream, which begins again when it has given its room up. */
+  #isOpen = false;
   #stream: (Transform & { readonly bytesWritten: number }) | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
-  /** Bytes that it gives without a turn. */
-  #free = 0;
-  #endTurn: (() => void) | undefined;
-  /** The turn was given up: the member is unpacked from its start again. */
-  #suspended = false;
+  #leaveRoom: (() => void) | undefined;
   /** Bytes of the member that were handed out, and those of them that the stream has not passed again. */
   #given = 0;
   #again = 0;
   #unpacking = false;
-  /** Something was asked for since somebody wanted the turn. */
+  /** Something was asked for since others wait for room. */
   #active = false;
   #closed = false;
 
@@ -50,16 +48,16 @@ export class ZlibStretches implements Stretches {
   }
 
   next(): Buffer | undefined | Promise<Buffer | undefined> {
-    if (this.#suspended) this.#open(this.#at);
-    if (this.#stream !== undefined) return this.#chunk();
+    if (this.#isOpen) return this.#chunk();
     if (this.#at >= this.#bytes.length) return undefined;
     if (++this.#members > MAX_MEMBERS) throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
     const from = this.#kind.body(this.#bytes, this.#at);
     const packed = this.#bytes.subarray(from);
     const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
     if (whole === undefined) {
+      this.#at = from;
       this.#given = 0;
-      this.#open(from);
+      this.#isOpen = true;
       return this.#chunk();
     }
     this.#endMember(from + whole.engine.bytesWritten);
@@ -68,18 +66,20 @@ export class ZlibStretches implements Stretches {
 
   close(): void {
     this.#closed = true;
-    this.#suspended = false;
+    this.#isOpen = false;
     this.#at = this.#bytes.length;
     this.#drop();
   }
 
-  #open(at: number): void {
-    const packed = this.#bytes.subarray(at);
-    this.#at = at;
-    this.#suspended = false;
+  async #begin(): Promise<void> {
+    const packed = this.#bytes.subarray(this.#at);
+    this.#leaveRoom = await takeRoom(this.#kind.windowBytes(packed), () => this.#giveUp());
+    if (this.#closed) {
+      this.#drop();
+      return;
+    }
     this.#again = this.#given;
     this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
-    this.#free = this.#kind.turns?.freeBytes(packed) ?? Number.POSITIVE_INFINITY;
     this.#chunks = this.#stream[Symbol.asyncIterator]();
     this.#stream.end(packed);
   }
@@ -87,16 +87,15 @@ export class ZlibStretches implements Stretches {
   #drop(): void {
     this.#stream?.destroy();
     this.#stream = undefined;
-    this.#endTurn?.();
-    this.#endTurn = undefined;
+    this.#chunks = undefined;
+    this.#leaveRoom?.();
+    this.#leaveRoom = undefined;
   }
 
   #giveUp(): void {
     const mayWait = this.#active || this.#unpacking;
     this.#active = false;
-    if (mayWait) return;
-    this.#suspended = true;
-    this.#drop();
+    if (!mayWait) this.#drop();
   }
 
   #atOnce(packed: Buffer): Whole | undefined {
@@ -127,20 +126,15 @@ export class ZlibStretches implements Stretches {
     const stream = this.#stream;
     if (stream === undefined) return undefined;
     this.#drop();
+    this.#isOpen = false;
     this.#endMember(this.#at + stream.bytesWritten);
     return this.next();
   }
 
   async #unpack(): Promise<Buffer | undefined> {
-    if (this.#free < 0 && this.#endTurn === undefined) {
-      const endTurn = await this.#kind.turns?.take(() => this.#giveUp());
-      if (this.#closed) endTurn?.();
-      else this.#endTurn = endTurn;
-    }
+    if (this.#stream === undefined) await this.#begin();
     const chunk = await this.#chunks?.next();
-    if (chunk?.done !== false) return undefined;
-    this.#free -= chunk.value.length;
-    return chunk.value;
+    return chunk?.done === false ? chunk.value : undefined;
   }
 
   #endMember(end: number): void {

@@ -90,21 +90,29 @@ describe('a compressed batch', () => {
     assert.match(read.unreadable[0]?.poison.message ?? '', /more than 1000 compressed members/);
   });
 
-  it('of zstd may have a window up to 128 MiB, which level 22 makes: beyond 32 MiB of it they are read one at a time', async () => {
-    const [first, second] = [openWide(), openWide()];
-    for (let records = 0; records < 34; ) records += await pull(first);
-    for (let records = 0; records < 31; ) records += await pull(second);
-    const order: string[] = [];
-    const drain = async (name: string, reader: ReturnType<typeof openWide>) => {
-      for (let records = 0; ; order.push(name)) {
-        const more = await pull(reader);
-        if (more === 0) return records;
-        records += more;
-      }
-    };
-    assert.deepEqual(await Promise.all([drain('second', second), drain('first', first)]), [9, 6]);
-    assert.ok(order.lastIndexOf('first') < order.indexOf('second', 2), order.join(' '));
-  });
+  for (const [log, sideBySide] of [
+    [27, 1],
+    [25, 1],
+    [24, 3],
+  ] as const) {
+    it(`of zstd may have a window of 2^${log} bytes: in the whole process ${sideBySide} of them are unpacked at a time`, async () => {
+      const events: string[] = [];
+      const drain = async (name: string) => {
+        let records = 0;
+        for await (const piece of openWide(log)) {
+          records += piece.records.length;
+          events.push(`${name} goes on`);
+        }
+        events.push(`${name} ends`);
+        return records;
+      };
+      const names = Array.from({ length: sideBySide }, (_, n) => `first ${n}`);
+      assert.deepEqual(await Promise.all([...names, 'last'].map(drain)), Array(sideBySide + 1).fill(40));
+      const ends = names.map((name) => events.indexOf(`${name} ends`));
+      assert.ok(events.indexOf('last goes on') > Math.min(...ends), events.join(', '));
+      for (const name of names) assert.ok(events.indexOf(`${name} goes on`) < Math.min(...ends), events.join(', '));
+    });
+  }
 
   it('of zstd with such a window holds up no other while its own reader waits for something, and is read to its end later', async () => {
     const [first, second] = [openWide(), openWide()];
@@ -127,7 +135,7 @@ describe('a compressed batch', () => {
 
   it('of zstd with a window above 128 MiB is refused', async () => {
     const params = { [constants.ZSTD_c_windowLog]: 28, [constants.ZSTD_c_enableLongDistanceMatching]: 1 };
-    const read = await readAll(packedBatch(4, withWindow28(zstdCompressSync(writeRecords(LARGE), { params }))));
+    const read = await readAll(packedBatch(4, withWindow(zstdCompressSync(writeRecords(LARGE), { params }), 28)));
     assert.deepEqual([read.offsets, read.ranges], [[], [[0, 50, 'unreadable_batch']]]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /requires too much memory/);
   });
@@ -144,22 +152,22 @@ describe('a compressed batch', () => {
   }
 });
 
-/** A reader of 40 records of 1 MiB, in one frame with a window of 128 MiB. */
-function openWide() {
+/** A reader of 40 records of 1 MiB, in one frame. */
+function openWide(windowLog = 27) {
   const value = (delta: number) => Buffer.alloc(2 ** 20 - 20, `r${delta} `);
   const contents = Buffer.concat([...Array(40).keys()].map((delta) => writeRecord({ delta, value: value(delta) })));
-  const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_contentSizeFlag]: 0 };
-  const bytes = writeBatch({ attributes: 4, packed: zstdCompressSync(contents, { params }), count: 40, lastDelta: 39 });
+  const packed = withWindow(zstdCompressSync(contents), windowLog);
+  const bytes = writeBatch({ attributes: 4, packed, count: 40, lastDelta: 39 });
   return readPieces({ partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes }, LIMITS, admitAll);
 }
 
 const pull = async (reader: ReturnType<typeof openWide>) => (await reader.next()).value?.records.length ?? 0;
 
-/** Rewrites the frame header: no single segment, no content size, and a window of 2^28 bytes. */
-function withWindow28(frame: Buffer): Buffer {
+/** Rewrites the frame header: no single segment, no content size, and another window. */
+function withWindow(frame: Buffer, log: number): Buffer {
   const descriptor = frame.readUInt8(4);
   const single = (descriptor & 0x20) !== 0;
   const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >> 6] as number;
   const body = frame.subarray(5 + (single ? 0 : 1) + sizeBytes);
-  return Buffer.concat([frame.subarray(0, 4), Buffer.from([0, (28 - 10) << 3]), body]);
+  return Buffer.concat([frame.subarray(0, 4), Buffer.from([0, (log - 10) << 3]), body]);
 }
