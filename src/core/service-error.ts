@@ -17,6 +17,9 @@ export type ServiceFailure =
   /** The answer was not what the interface promises (not JSON, no id, body cut). */
   | 'protocol';
 
+/** Statuses that refuse what was sent or asked for. Other refusals, such as a wrong method or media type, say nothing about it. */
+export const REFUSES_INPUT: ReadonlySet<number> = new Set([400, 414, 422]);
+
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly failure: ServiceFailure;

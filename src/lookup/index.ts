@@ -4,7 +4,7 @@ import { internalPoison } from '../core/internal-error.ts';
 import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
 import { Seldom } from '../core/seldom.ts';
-import { ServiceError } from '../core/service-error.ts';
+import { REFUSES_INPUT, ServiceError } from '../core/service-error.ts';
 import { normaliseDecisionStatus } from '../service/contract.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
 import { createFoundRenderer, type LookupError } from './found.ts';
@@ -76,7 +76,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       if (signal.aborted) throw error;
       if (!(error instanceof ServiceError)) return { partition, offset, poison: internalPoison(error) };
       const about = job();
-      const refused = error.failure === 'rejected';
+      const refused = error.failure === 'rejected' && (error.status === undefined || REFUSES_INPUT.has(error.status));
       if (refused || error.failure === 'not_found')
         return grace.isOver(place, options.monotonic()) ? ended(item, undefined, refused ? REFUSED : UNKNOWN, about) : undefined;
       if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;

@@ -10,7 +10,7 @@ import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
 import type { Transaction } from '../core/ports/kafka.ts';
 import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
-import { ServiceError } from '../core/service-error.ts';
+import { REFUSES_INPUT, ServiceError } from '../core/service-error.ts';
 import { spanFields, startBatchSpan, step } from './batch-span.ts';
 import { encodeItems } from './encode-items.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -25,8 +25,6 @@ interface Sealed {
   readonly span: Span;
 }
 
-/** Other refusals, a wrong method or media type, say nothing about the type: no record is given up for them. */
-const REFUSES_TYPE: ReadonlySet<number> = new Set([400, 422]);
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 /** Far more than the largest batch takes; nobody outside can hold it up. */
 const MAX_ENCODE_MS = 60_000;
@@ -190,7 +188,7 @@ export class Submitter {
       if (!(error instanceof ServiceError)) throw error;
       const reaction = reactionTo('create', error.failure);
       if (reaction.do === 'reject_type') {
-        if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_TYPE.has(error.status ?? 0)) return 'rejected';
+        if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_INPUT.has(error.status ?? 0)) return 'rejected';
         context.gates.rejected(type, error.message);
         return undefined;
       }

@@ -17,7 +17,7 @@ const DECISION: LookedUpDecision = {
   labelsJson: '[{"name":"spam","applied":false,"explanation":"no sign","score":0.10}]',
 };
 
-type Answer = Partial<LookedUpDecision> | ServiceFailure;
+type Answer = Partial<LookedUpDecision> | ServiceFailure | ServiceError;
 
 function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOptions> = {}) {
   let ids = 0;
@@ -36,6 +36,7 @@ function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOption
     getDecision: async (id) => {
       const answer = answers[id] ?? assert.fail(`${id} was not scripted`);
       if (typeof answer === 'string') throw new ServiceError(answer, 'scripted', { operation: 'get_decision' });
+      if (answer instanceof ServiceError) throw answer;
       return { ...DECISION, ...answer };
     },
   });
@@ -162,6 +163,17 @@ test('an id that the service does not know, or refuses, is waited for, and then 
   assert.deepEqual((await dropping(50)).offsets, []);
   const reasons = (await dropping(1_050)).values.map(({ reason }) => reason);
   assert.deepEqual(reasons, ['review_failed', 'review_failed']);
+});
+
+test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
+  const told: string[] = [];
+  for (const status of [402, 405, 406, 415, 426]) {
+    const refusal = new ServiceError('rejected', `answered ${status}`, { operation: 'get_decision', status });
+    const ask = rounds({ a: refusal }, { onBadAnswer: (message) => told.push(message) });
+    for (const ms of [0, 5_000]) assert.deepEqual((await ask(ms)).offsets, []);
+    assert.equal((await ask(10_000)).error, refusal);
+  }
+  assert.equal(told[1], 'answered 405');
 });
 
 test('what is not decided when the time is over ends with the reason: pending, or the cause of an answer that makes no sense', async () => {
