@@ -1,20 +1,36 @@
-/** Rate limit for log lines about calls that are made again and again: each once in a while, and few of them in all. */
+/** Limits for log lines about what happens again and again. */
 
 const EVERY_MS = 300_000;
 const MOST = 20;
 
+/** Each kind once, and few of them in all: kinds may be made of what comes from outside. */
+export class Once {
+  readonly #said = new Set<string>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether to log it: the first of its kind. */
+  allows(kind: string): boolean {
+    if (this.#said.has(kind) || this.#said.size >= this.#most) return false;
+    this.#said.add(kind);
+    return true;
+  }
+}
+
+/** The same for calls that are made again for as long as it takes: once in five minutes, of twenty kinds at most. */
 export class Seldom {
-  readonly #told = new Set<string>();
+  #once = new Once(MOST);
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** Whether to log it: the first of its kind in five minutes, of twenty kinds at most. */
+  /** @param nowMs on the monotonic clock */
   allows(kind: string, nowMs: number): boolean {
-    if (nowMs - this.#sinceMs >= EVERY_MS || nowMs < this.#sinceMs) {
-      this.#told.clear();
+    if (nowMs - this.#sinceMs >= EVERY_MS) {
+      this.#once = new Once(MOST);
       this.#sinceMs = nowMs;
     }
-    if (this.#told.has(kind) || this.#told.size >= MOST) return false;
-    this.#told.add(kind);
-    return true;
+    return this.#once.allows(kind);
   }
 }

@@ -3,7 +3,7 @@ import { reactionTo } from '../core/failure-policy.ts';
 import { internalPoison } from '../core/internal-error.ts';
 import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../core/record.ts';
-import { Seldom } from '../core/seldom.ts';
+import { Once, Seldom } from '../core/seldom.ts';
 import { REFUSES_INPUT, ServiceError } from '../core/service-error.ts';
 import { normaliseDecisionStatus } from '../service/contract.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
@@ -35,16 +35,13 @@ const MAX_NOTICES = 100;
 /** The pipeline kind of lookups. @throws RangeError on a path that cannot work. */
 export function lookupKind(options: LookupOptions, service: LookupService): SourceKind {
   const render = createFoundRenderer(options.topic);
-  const told = new Set<string>();
+  const notices = new Once(MAX_NOTICES);
   const grace = new Grace(options.missingGraceMs);
   const badAnswers = new Seldom();
 
   function isPending(rawStatus: string): boolean {
     const status = normaliseDecisionStatus(rawStatus);
-    if (status === undefined && !told.has(rawStatus) && told.size < MAX_NOTICES) {
-      told.add(rawStatus);
-      options.onNotice?.(rawStatus);
-    }
+    if (status === undefined && notices.allows(rawStatus)) options.onNotice?.(rawStatus);
     return status === undefined || status === 'PENDING';
   }
 

@@ -49,7 +49,7 @@ export class SourceSettler {
       jobSettled(this.#shard, job, fields, startedMs, job.record.count);
       return 'done';
     }
-    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.now()))
+    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.monotonic()))
       this.#shard.logger.warn({ ...fields, error: cut.message }, 'could not ask what became of records; trying again');
     return { afterMs: 0, counted: false, unanswered: cut };
   }

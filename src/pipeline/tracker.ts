@@ -5,6 +5,7 @@
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { RemoteState, RemoteStatus } from '../core/ports/pipeline-kind.ts';
+import { Once } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { ServicePause } from './service-pause.ts';
 import type { SettleOutcome } from './settler.ts';
@@ -24,7 +25,7 @@ export class Tracker {
   readonly #shard: ShardRuntime;
   readonly #settle: Settle;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
-  readonly #said = new Set<string>();
+  readonly #odd = new Once(MAX_SAID);
 
   constructor(
     shard: ShardRuntime,
@@ -169,8 +170,6 @@ export class Tracker {
   }
 
   #sayOnce(state: string, what: string): void {
-    if (this.#said.has(`${state} ${what}`) || this.#said.size >= MAX_SAID) return;
-    this.#said.add(`${state} ${what}`);
-    this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
+    if (this.#odd.allows(`${state} ${what}`)) this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
   }
 }

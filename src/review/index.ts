@@ -1,5 +1,6 @@
 /** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
 import type { RemoteState, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
+import { Once } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { foldName, problemWithReferenceColumn } from './column-names.ts';
@@ -153,12 +154,9 @@ function stateOf(rawState: string): RemoteState {
 }
 
 function onceEach(tell: (notice: ResultNotice) => void): (notice: ResultNotice) => void {
-  const told = new Set<string>();
+  const notices = new Once(MAX_NOTICES);
   return ({ kind, value }) => {
     const notice = { kind, value: value.slice(0, MAX_NOTICE_CHARACTERS) };
-    const key = `${kind} ${notice.value}`;
-    if (told.has(key) || told.size >= MAX_NOTICES) return;
-    told.add(key);
-    tell(notice);
+    if (notices.allows(`${kind} ${notice.value}`)) tell(notice);
   };
 }

@@ -31,6 +31,13 @@ function spoiling(how: keyof typeof SPOILED, isBroken: () => boolean): NonNullab
 const isPaused = (logger: RecordingLogger) => logger.lines.some(({ message }) => message.includes('keep failing'));
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
+/** Until each record has its decision, and none with status ERROR. */
+async function untilDecided(world: World): Promise<void> {
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(errors(world), []);
+}
+
 for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
   for (const maxRows of [1, 5, 40]) {
     test(`${how}, batches of ${maxRows}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
@@ -50,9 +57,7 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
       assert.ok(world.service.batches.size - submitted <= 4, 'a probe per pause of ten seconds');
       assert.deepEqual(world.decisions(), []);
       broken = false;
-      await world.untilSettled(5 * MINUTE);
-      world.assertExactlyOnce();
-      assert.deepEqual(errors(world), []);
+      await untilDecided(world);
     });
   }
 }
@@ -79,9 +84,7 @@ for (const [what, others] of [
     assert.deepEqual(errors(world), []);
     assert.ok(isPaused(logger));
     broken = false;
-    await world.untilSettled(5 * MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual(errors(world), []);
+    await untilDecided(world);
   });
 }
 
@@ -112,9 +115,7 @@ for (const maxRows of [1, 40]) {
     assert.deepEqual(world.decisions(), []);
     assert.ok(isPaused(logger));
     broken = false;
-    await world.untilSettled(5 * MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual(errors(world), []);
+    await untilDecided(world);
   });
 }
 

@@ -76,7 +76,8 @@ test('a batch that the service does not know is missing, and any other failure i
   await assert.rejects(failing('unavailable', 503), ServiceError);
 });
 
-test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
+/** Asks one kind for the state of batches that were created with a type, and that the service says are of another. */
+function askedForTypes() {
   let type: string | undefined;
   const kind = kindOf({
     getBatch: async () => ({
@@ -86,10 +87,14 @@ test('a batch of another type than its job is foreign, once the service was hear
       counts: { success: undefined, error: undefined },
     }),
   });
-  const asked = async (sent: string, told: string | undefined) => {
+  return async (sent: string, told: string | undefined) => {
     type = told;
     return (await kind.status('b-1', SIGNAL, sent)).state;
   };
+}
+
+test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
+  const asked = askedForTypes();
   // A service with names of its own.
   assert.deepEqual([await asked('post', 'POST-V2'), await asked('post', undefined)], ['pending', 'pending']);
   assert.equal(await asked('post', 'post'), 'pending');
@@ -99,19 +104,7 @@ test('a batch of another type than its job is foreign, once the service was hear
 });
 
 test('a service with its own spelling of types, or with one name for several, keeps its batches', async () => {
-  let type: string | undefined;
-  const kind = kindOf({
-    getBatch: async () => ({
-      type,
-      rawStatus: 'PENDING',
-      downloadUrl: undefined,
-      counts: { success: undefined, error: undefined },
-    }),
-  });
-  const asked = async (sent: string, told: string) => {
-    type = told;
-    return (await kind.status('b-1', SIGNAL, sent)).state;
-  };
+  const asked = askedForTypes();
   assert.deepEqual(
     [await asked('post', 'post'), await asked('Post', 'post'), await asked(' post', 'post'), await asked('article', 'post')],
     ['pending', 'pending', 'pending', 'pending'],
