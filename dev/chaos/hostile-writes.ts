@@ -41,7 +41,7 @@ const recordOf = ({ key, value, headers }: ChaosEvent): RawRecord => ({ key, val
 function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
   return (events) => {
     const bytes = rawBatch({ ...timeOf(events), ...fields, records: events.map(recordOf) });
-    return [{ bytes, written: byTrace(events.map((event) => ({ ...event, timestampMs: Number(timeOf(events).timestampMs) }))) }];
+    return [{ bytes, written: byTrace(atOneTime(events)) }];
   };
 }
 
@@ -49,6 +49,8 @@ const byTrace = (events: readonly ChaosEvent[]) => new Map(events.map((event) =>
 
 /** All records of a batch have one timestamp. */
 const timeOf = ([first]: readonly ChaosEvent[]) => ({ timestampMs: BigInt(first?.timestampMs ?? 0) });
+const atOneTime = (events: readonly ChaosEvent[]) =>
+  events.map((event) => ({ ...event, timestampMs: Number(timeOf(events).timestampMs) }));
 
 function withHeaders(more: RecordHeaders): HostileWrite {
   return {
@@ -68,7 +70,7 @@ function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): Ho
     recordOf(index === 1 ? { ...event, headers: [...event.headers, ...more] } : event),
   );
   const bytes = rawBatch({ ...timeOf(events), records });
-  const written = events.map(
+  const written = atOneTime(events).map(
     (event, index) => [traceOf(event), index === 1 ? unreadable(event, 'too_many_headers') : event] as const,
   );
   return [{ bytes, written: new Map(written) }];

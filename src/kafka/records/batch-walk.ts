@@ -55,9 +55,12 @@ function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }
 
+/** Offsets that batches may lie beyond the high watermark of their response: a broker notes it before it reads the records. */
+const AFTER_WATERMARK = 2 ** 31;
+
 /**
  * The complete batches, in order; a response may end in the middle of one.
- * @param endOffset batches from there on are misplaced
+ * @param endOffset high watermark of the response; a batch far behind it is misplaced
  */
 export function* walkBatches(bytes: Buffer, endOffset = Number.MAX_SAFE_INTEGER): Generator<BatchHeader> {
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
@@ -76,7 +79,7 @@ function header(bytes: Buffer, start: number, end: number, form: number, endOffs
   const v2 = form === 2;
   const baseOffset = readInt64(bytes, start);
   const lastOffset = baseOffset + (v2 ? bytes.readInt32BE(start + 23) : 0);
-  const placed = baseOffset >= 0 && baseOffset < endOffset && Number.isSafeInteger(lastOffset);
+  const placed = baseOffset >= 0 && baseOffset < endOffset + AFTER_WATERMARK && Number.isSafeInteger(lastOffset);
   const magic = placed ? form : MISPLACED;
   const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : form === BROKEN ? 0 : bytes.readInt8(start + 17);
   const timestamp = form === 1 ? bytes.readBigInt64BE(start + 18) : -1n;

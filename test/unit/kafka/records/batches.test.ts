@@ -68,7 +68,7 @@ describe('the headers of a response', () => {
 
   it('whose offset cannot be are unreadable up to the next batch, or alone: the checksum does not cover it', async () => {
     const endOffset = 20;
-    for (const base of [2 ** 53 - 2, 2 ** 60, -1, endOffset]) {
+    for (const base of [2 ** 53 - 2, 2 ** 60, -1, endOffset + 2 ** 31]) {
       const between = [three(10), three(base), three(16)];
       const read = await readAll(between, { fetchOffset: 10, endOffset });
       assert.deepEqual(read.offsets, [10, 11, 12, 16, 17, 18], String(base));
@@ -78,6 +78,12 @@ describe('the headers of a response', () => {
       assert.deepEqual([last.offsets, last.ranges, last.nextOffset], [[10, 11, 12], [[13, 14, 'unreadable_batch']], 14]);
     }
     assert.equal(nextOffset({ bytes: three(2 ** 53 - 4), fetchOffset: 0, endOffset: 2 ** 53 - 1 }), 2 ** 53 - 1);
+  });
+
+  it('that were appended after the broker had noted the high watermark of its response are read', async () => {
+    const read = await readAll([three(10), three(13), three(40)], { fetchOffset: 10, endOffset: 13 });
+    assert.deepEqual([read.offsets, read.ranges], [[10, 11, 12, 13, 14, 15, 40, 41, 42], []]);
+    assert.equal(next([three(10), three(13)], 10, 13), 16);
   });
 
   it('of a log that has grown beyond what a number holds are refused', async () => {
