@@ -3,17 +3,23 @@
  * pauses the partitions that have no room (DESIGN 3 'Intake').
  */
 import type { SealedItems } from '../core/buffer.ts';
+import { NotPrepared } from '../core/internal-error.ts';
 import type { FetchedBatch, RecordPiece } from '../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../core/record.ts';
+import { Unprepared } from './errors.ts';
 import type { Held } from './in-hand.ts';
 import { type EndsWanted, LogEnds } from './log-ends.ts';
 import { PieceTaker, type Taken } from './piece-taker.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { rangesBehind, sourceRecreated } from './source-log.ts';
-import { deadLetterUndecodable } from './undecodable.ts';
+import { PATIENCE_MS, rangesBehind, sourceRecreated } from './source-log.ts';
+import { deadLetterUndecodable, type UndecodableRecords } from './undecodable.ts';
 
 /** Fetched but not yet taken, per shard: beyond it the shard's partitions pause. */
 const MAX_INBOX_BYTES = 256 * 1024;
+/** Pieces whose dead letters go out together. */
+const MAX_DUE = 1_000;
+/** How often what was prepared for a record may be gone again before it is decoded: while intake waits for memory. */
+const MAX_PREPARED = 10;
 
 export class Intake implements EndsWanted {
   readonly #shard: ShardRuntime;
@@ -25,6 +31,8 @@ export class Intake implements EndsWanted {
   /** The partition whose records are being taken. */
   #taking: number | undefined;
   #waitingForTurn = false;
+  /** Their dead letters are not out yet. */
+  #due: UndecodableRecords[] = [];
   /** Where the next fetched batch must start, by partition: ahead of the state's position by what is in the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
@@ -188,31 +196,61 @@ export class Intake implements EndsWanted {
     }
   }
 
-  /** Piece by piece: what is decoded and not yet taken is one piece, whatever the batch unpacks to. */
+  /** What was taken before records that cannot be decoded yet is passed when the batch is read again. */
   async #takeAll(batch: FetchedBatch): Promise<void> {
-    const { signal } = this.#shard;
+    // Twice as patient each time, as in readToDecode.
+    for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
+      try {
+        await this.#takePieces(batch, patienceMs);
+        return await this.#publishDue();
+      } catch (error) {
+        if (!(error instanceof Unprepared)) throw error;
+        await this.#publishDue();
+        await error.ready;
+      }
+    }
+  }
+
+  /**
+   * Piece by piece: what is decoded and not yet taken is one piece, whatever the batch unpacks to.
+   * @throws Unprepared when the memory of a piece is to be given back, until it can be decoded
+   */
+  async #takePieces(batch: FetchedBatch, patienceMs: number): Promise<void> {
+    const { signal, context } = this.#shard;
     let admitted = false;
     const admit = async (bytes: number) => {
+      await this.#publishDue();
       const release = await this.#admit(bytes);
       admitted = true;
       return release;
     };
     for await (const piece of batch.pieces(admit)) {
       signal.throwIfAborted();
-      await this.#shard.prepared(piece.records);
-      signal.throwIfAborted();
+      let prepared = 0;
       for (let rest: RecordPiece | undefined = piece; rest !== undefined; ) {
+        if (++prepared > MAX_PREPARED) throw new NotPrepared('what was prepared for a record is gone again and again');
+        await this.#shard.prepared(rest.records, patienceMs);
+        signal.throwIfAborted();
         const taken: Taken = await this.#takeInTurn(batch.partition, rest, admitted);
         signal.throwIfAborted();
-        await deadLetterUndecodable(this.#shard, taken);
-        signal.throwIfAborted();
+        if (taken.held !== undefined) this.#due.push(taken);
+        // Records are valid until the next piece. Letters with coordinates alone share transactions with those of other pieces.
+        if (taken.records.length > 0 || this.#due.length >= MAX_DUE || !context.budget.mayTake) await this.#publishDue();
         admitted = false;
         this.#flow();
+        if (taken.rest?.records.length !== rest.records.length) prepared = 0;
         rest = taken.rest;
-        if (rest !== undefined) await this.#shard.context.clock.sleep(0, signal);
+        if (rest !== undefined) await context.clock.sleep(0, signal);
       }
     }
     signal.throwIfAborted();
+  }
+
+  async #publishDue(): Promise<void> {
+    const due = this.#due;
+    this.#due = [];
+    await deadLetterUndecodable(this.#shard, due);
+    this.#shard.signal.throwIfAborted();
   }
 
   /**

@@ -1,6 +1,8 @@
 /** Takes the records of a piece that nobody has claimed: decodes them, buffers them by type, seals full and old buffers. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import { NotPrepared } from '../core/internal-error.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
+import type { Decoded, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -49,13 +51,13 @@ export class PieceTaker {
     this.#shard.context.budget.unbuffer(bytes);
   }
 
-  /** Takes the records of a piece, or as many as there is time for. */
+  /** Takes the records of a piece, which were prepared, or as many as there is time for. */
   take(number: number, piece: RecordPiece): Taken {
     let { unreadable, nextOffset } = piece;
     let rest: RecordPiece | undefined;
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(number);
-    const { kind, budget } = context;
+    const { budget } = context;
     const nowMs = context.clock.monotonic();
     const wallMs = context.clock.now();
     const poison: Undecodable[] = [];
@@ -72,11 +74,17 @@ export class PieceTaker {
       }
       if (!partition.matches(offset, record.timestampMs)) throw sourceRecreated(context.options, number, offset);
       if (offset < position) continue;
-      if (offset > position) partition.passGap(position, offset);
-      position = offset + 1;
-      if (partition.isClaimed(offset)) continue;
+      partition.passGap(position, offset);
+      position = offset;
+      const decoded = partition.isClaimed(offset) ? undefined : this.#decode(record, partition.replay);
+      if (decoded === 'unprepared') {
+        rest = { ...piece, records: piece.records.slice(index) };
+        [unreadable, nextOffset] = [undefined, position];
+        break;
+      }
+      position++;
+      if (decoded === undefined) continue;
       consumed++;
-      const decoded = kind.decode(record, partition.replay);
       if ('item' in decoded) {
         const { item } = decoded;
         budget.buffer(memoryOfItems(1, item.bytes));
@@ -118,6 +126,15 @@ export class PieceTaker {
     const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
     this.#schedule();
     return { records: poison, unreadable: range, held, rest };
+  }
+
+  #decode(record: SourceRecord, replay: number): Decoded | 'unprepared' {
+    try {
+      return this.#shard.context.kind.decode(record, replay);
+    } catch (error) {
+      if (error instanceof NotPrepared) return 'unprepared';
+      throw error;
+    }
   }
 
   #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {

@@ -11,7 +11,7 @@ import type { ShardRuntime } from './shard-runtime.ts';
 /** Records passed over that cost more than another fetch: small ones come by the thousand. */
 const LEAP_OFFSETS = 1_000;
 /** A schema registry that answers takes less; while one does not, nobody holds memory that others need. */
-const PATIENCE_MS = 5_000;
+export const PATIENCE_MS = 5_000;
 
 /**
  * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has

@@ -25,35 +25,33 @@ export interface UndecodableRecords {
 }
 
 /**
- * Publishes their dead letters, chunk by chunk: first those of the records, then those of the unreadable range, of which no
- * more than a chunk is looked at at once.
+ * Publishes their dead letters, chunk by chunk: of each piece first those of the records, then those of the unreadable range, of
+ * which no more than a chunk is looked at at once.
  * @throws TransactionError, or what ended the queue before.
  */
-export async function deadLetterUndecodable(
-  shard: ShardRuntime,
-  { records, unreadable, held }: UndecodableRecords,
-): Promise<void> {
+export async function deadLetterUndecodable(shard: ShardRuntime, pieces: readonly UndecodableRecords[]): Promise<void> {
   const { state, chunk } = shard;
-  const letter = ({ record, poison }: Undecodable) => {
+  const letter = ({ record, poison, held }: Undecodable & Pick<UndecodableRecords, 'held'>) => {
     const { partition, offset, timestampMs } = record;
     const place = { partition, offset, timestampMs, isOfBatch: 'isOfBatch' in record && record.isOfBatch === true };
     const about = { stage: 'decode', replay: state.partition(partition).replay } as const;
     return { ...place, held, ...letterOf(shard, record, poison, about) };
   };
-  await chunk.inChunks(allOf(shard, records, unreadable), letter, (letters) => shard.deadLetter(letters));
+  await chunk.inChunks(allOf(shard, pieces), letter, (letters) => shard.deadLetter(letters));
 }
 
 function* allOf(
   { state }: ShardRuntime,
-  records: readonly Undecodable[],
-  range: UnreadableRange | undefined,
-): Generator<Undecodable> {
-  yield* records;
-  if (range === undefined) return;
-  const { partition, timestampMs, poison } = range;
-  const claims = state.partition(partition);
-  const isOfBatch = poison.reason === 'unreadable_batch';
-  for (let offset = range.from; offset < range.to; offset++) {
-    if (!claims.isClaimed(offset)) yield { record: { partition, offset, timestampMs, isOfBatch }, poison };
+  pieces: readonly UndecodableRecords[],
+): Generator<Undecodable & Pick<UndecodableRecords, 'held'>> {
+  for (const { records, unreadable, held } of pieces) {
+    for (const one of records) yield { ...one, held };
+    if (unreadable === undefined) continue;
+    const { partition, timestampMs, poison } = unreadable;
+    const claims = state.partition(partition);
+    const isOfBatch = poison.reason === 'unreadable_batch';
+    for (let offset = unreadable.from; offset < unreadable.to; offset++) {
+      if (!claims.isClaimed(offset)) yield { record: { partition, offset, timestampMs, isOfBatch }, poison, held };
+    }
   }
 }

@@ -48,8 +48,8 @@ export interface FetchedBatch {
   /** Size as fetched, in bytes; unpacked it may be any number of times as large. */
   readonly bytes: number;
   /**
-   * Decodes piece by piece, as they are asked for; the last piece ends at `nextOffset`. To be asked for once; whoever stops early
-   * ends the iterator.
+   * Decodes piece by piece, as they are asked for; the last piece ends at `nextOffset`. Whoever stops early ends the iterator, and
+   * may begin again.
    */
   pieces(admit: AdmitLargeRecord): AsyncIterable<RecordPiece>;
 }

@@ -183,7 +183,7 @@ for (const [stage, filed] of [
   });
 }
 
-test('a record that its format will not read unprepared ends the shard, not the record: the next claim prepares it again', async () => {
+test('a record that its format will not read unprepared is prepared again: neither it nor its shard is given up', async () => {
   let forgotten = 3;
   const world = new World({
     partitions: 1,
@@ -197,9 +197,10 @@ test('a record that its format will not read unprepared ends the shard, not the 
       }),
     }),
   });
-  world.start();
+  const instance = world.start();
   for (let n = 0; n < 10; n++) world.event(0);
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([world.published('dead').length, world.decisions().length, forgotten < 0], [0, 10, true]);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });

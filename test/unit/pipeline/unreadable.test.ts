@@ -256,3 +256,62 @@ test('a large record waits for memory before it is read, gives it back when it w
   await world.through(stopped);
   assert.deepEqual(said, ['admitted with 1000', 'taken', 'ended']);
 });
+
+test('a large record that cannot be decoded yet gives its memory back while it waits, and is read again', async () => {
+  let down = true;
+  const up = Promise.withResolvers<void>();
+  const said: string[] = [];
+  const pieces = repieced(async function* (batch, admit) {
+    for await (const piece of batch.pieces(admit)) {
+      const release = await admit(15_000);
+      said.push('admitted');
+      try {
+        yield piece;
+      } finally {
+        release();
+        said.push('released');
+      }
+    }
+  });
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 20_000,
+    wrap: (ports, ...more) =>
+      pieces({ ...ports, kind: changed(ports.kind, { prepare: () => (down ? up.promise : undefined) }) }, ...more),
+  });
+  const instance = world.start();
+  events(world, 3);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(said, ['admitted', 'released']);
+  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
+  assert.equal(instance.budget.usedBytes, 0);
+  down = false;
+  up.resolve();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said, ['admitted', 'released', 'admitted', 'released']);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+});
+
+test('records that cannot be read, each for itself, share transactions, whatever stands between them', async () => {
+  let transactions = 0;
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000_000,
+    options: { chunk: { maxRows: 1_000 } },
+    kafka: { maxBatchRecords: 10_000 },
+    hooks: {
+      commitFate: ({ transaction }) => {
+        if (transaction.outputs?.some(({ topic }) => topic === 'dead') === true) transactions++;
+        return 'commit';
+      },
+    },
+  });
+  events(world, 3_000);
+  for (let offset = 0; offset < 3_000; offset++) if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
+  world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(letters(world).length, 2_000);
+  assert.ok(transactions <= 10, `${transactions} transactions`);
+});
