@@ -117,10 +117,11 @@ export async function readToDecode(
   }
 }
 
-/** A range may hold a million offsets: those that are wanted are fewer. */
+/** A range may hold a million offsets, and there may be a million ranges: those of the wanted that lie in one are few. */
 function unreadableOf(partition: number, { from, to, poison }: UnreadableRecords, wanted: OffsetSet): UnreadableRecord[] {
   const found: UnreadableRecord[] = [];
-  for (const offset of wanted) if (offset >= from && offset < to) found.push({ partition, offset, poison });
+  for (let offset = wanted.firstFrom(from); offset !== undefined && offset < to; offset = wanted.firstFrom(offset + 1))
+    found.push({ partition, offset, poison });
   return found;
 }
 

@@ -36,6 +36,11 @@ export async function* readPieces(
     release?.();
     release = undefined;
   };
+  /** A piece was taken. A long response must not keep the event loop to itself. */
+  const goOn = () => {
+    free();
+    return new Promise((resolve) => setImmediate(resolve));
+  };
   try {
     for (const batch of placeBatches(fetched)) {
       const { header, from, to } = batch;
@@ -47,7 +52,7 @@ export async function* readPieces(
       if (!intact) {
         position = to;
         yield take(unreadableBatch(header, from, to, damage(header)));
-        free();
+        await goOn();
         continue;
       }
       position = from;
@@ -63,20 +68,20 @@ export async function* readPieces(
           position = to;
           if (rest < to) {
             yield take(unreadableBatch(header, rest, to, error instanceof Error ? error.message : String(error)));
-            free();
+            await goOn();
           }
           break;
         }
         if (step.is === 'done') break;
         if (step.is === 'starved') await records.wait();
         else if (step.is === 'large') {
+          // Of a record that came to nothing.
+          free();
           release = await admit(step.bytes);
           records.admit(step.bytes);
         } else {
           yield take(step.is === 'unreadable' ? step.range : undefined);
-          free();
-          // A long response must not keep the event loop to itself.
-          if (step.is === 'full') await new Promise((resolve) => setImmediate(resolve));
+          await goOn();
         }
       }
       records?.close();

@@ -161,16 +161,28 @@ describe('pieces', () => {
     assert.ok(Math.max(...sizes) <= 16 && sizes.slice(0, -1).every((size) => size > 8), String(sizes));
   });
 
-  it('let the event loop run between them', async () => {
-    let turns = 0;
-    const bytes = writeBatch({ packed: writeRecords(Array(40_000).fill({})), count: 40_000, lastDelta: 39_999 });
-    const tick = () => {
-      turns++;
-      timer = setImmediate(tick);
-    };
-    let timer = setImmediate(tick);
-    const { pieces } = await readAll(bytes);
-    clearImmediate(timer);
-    assert.ok(pieces.length > 5 && turns >= pieces.length - 2, `${turns} turns, ${pieces.length} pieces`);
-  });
+  const plain = writeBatch({ packed: writeRecords(Array(40_000).fill({})), count: 40_000, lastDelta: 39_999 });
+  const damaged = Buffer.concat(
+    [...Array(100).keys()].map((baseOffset) => writeBatch({ baseOffset, attributes: 7, records: [{}] })),
+  );
+  const broken = Buffer.from(damaged);
+  for (let at = 17; at < broken.length; at += broken.length / 100) broken.writeUInt32BE(0, at);
+  const headers = writeBatch({ records: Array(100).fill({ headers: Array(20).fill(['h', null]) }) });
+  for (const [what, bytes, limits] of [
+    ['of records', plain, {}],
+    ['of damaged batches', broken, {}],
+    ['of batches of an unknown codec', damaged, {}],
+    ['of records with too many headers', headers, { maxHeaders: 10 }],
+  ] as const)
+    it(`${what} let the event loop run between them`, async () => {
+      let turns = 0;
+      const tick = () => {
+        turns++;
+        timer = setImmediate(tick);
+      };
+      let timer = setImmediate(tick);
+      const { pieces } = await readAll(bytes, { limits });
+      clearImmediate(timer);
+      assert.ok(pieces.length > 5 && turns >= pieces.length - 2, `${turns} turns, ${pieces.length} pieces`);
+    });
 });
