@@ -124,6 +124,7 @@ export class Rewind {
           this.#letters.add({ records: new CoordinateList(some), from, held, poison, stage: 'rewind' });
         }
         signal.throwIfAborted();
+        if (items.length === 0 && pass === 'probe') context.gates.returned(wanted.type, signal);
         await wanted.found(items, pass, memory);
       }
     } finally {

@@ -223,3 +223,21 @@ test('what was held back keeps the order of its submissions, and none that comes
     Array.from({ length: 30 }, (_, n) => n),
   );
 });
+
+test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
+  let refuse = true;
+  const it = world({
+    options: { batch: { maxRows: 1 }, review: { typePauseMs: 10 * MINUTE } },
+    service: { fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined) },
+  });
+  it.start();
+  await it.clock.advance(1_000);
+  it.event(0);
+  await it.clock.advance(1_000);
+  it.event(0);
+  await it.clock.advance(MINUTE);
+  refuse = false;
+  it.kafka.cluster.log('content', 0).deleteBefore(1);
+  await it.clock.advance(10 * MINUTE);
+  assert.deepEqual([it.published('dead').length, it.decisions().length], [1, 1]);
+});
