@@ -7,7 +7,7 @@ import type { ServiceCall } from '../core/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { BrokenRow, ItemOutcome, KindSteps, PipelineKind, ReadRow } from '../core/ports/pipeline-kind.ts';
-import { type Decoded, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
+import type { Decoded, Poison, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { InternalErrors } from './internal-errors.ts';
 
@@ -69,8 +69,8 @@ function sendable<T extends ReadRow | ItemOutcome>(one: T): T | BrokenRow {
 
 class GuardedReading {
   readonly #kind: PipelineKind;
-  /** Records that could not be prepared, by `partition:offset`, until they are decoded. */
-  readonly #unprepared = new Map<string, Poison>();
+  /** Records that could not be prepared, as they were read this time. */
+  readonly #unprepared = new WeakMap<SourceRecord, Poison>();
 
   constructor(kind: PipelineKind) {
     this.#kind = kind;
@@ -85,11 +85,8 @@ class GuardedReading {
   }
 
   decode(...[record, replay, again]: Parameters<KindSteps['decode']>): Decoded {
-    const poison = this.#unprepared.size === 0 ? undefined : this.#unprepared.get(placeOf(record));
-    if (poison !== undefined) {
-      this.#unprepared.delete(placeOf(record));
-      return { poison };
-    }
+    const poison = this.#unprepared.get(record);
+    if (poison !== undefined) return { poison };
     try {
       return this.#kind.decode(record, replay, again);
     } catch (error) {
@@ -105,7 +102,7 @@ class GuardedReading {
         await this.#kind.prepare?.([record], signal);
       } catch (error) {
         signal.throwIfAborted();
-        this.#unprepared.set(placeOf(record), internalPoison(error));
+        this.#unprepared.set(record, internalPoison(error));
       }
     }
   }

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
 import type { KindSteps, PipelineKind, ReadRow } from '../../../src/core/ports/pipeline-kind.ts';
-import { lastHeader, type SourceRecord } from '../../../src/core/record.ts';
+import { lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
+import { guardedKind } from '../../../src/pipeline/guarded-kind.ts';
+import { InternalErrors } from '../../../src/pipeline/internal-errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { type Instance, type OptionChanges, World, type WorldSettings } from '../../support/engine/world.ts';
+import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 import { sourceKind } from '../../support/memory/source-kind.ts';
 
 const MINUTE = 60_000;
@@ -200,6 +203,21 @@ test('a malformed row that the connector failed on is reported with its batch, a
   assert.equal(world.decisions().filter(({ status }) => status === 'success').length, 5);
   assert.equal(metrics.counter('internal_errors_total', { stage: 'results' }), 1);
   assert.ok(logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'));
+});
+
+test('a record that could not be prepared once, and was not decoded then, is decoded when it is read again', async () => {
+  let failing = true;
+  const internal = new InternalErrors({ metrics: new RecordingMetrics(), pipeline: 'reviews', logger: new RecordingLogger() });
+  const poison: Poison = { reason: 'not_json', message: 'it is not JSON' };
+  const real = { prepare: async () => (failing ? fail() : undefined), decode: () => ({ poison }) } as unknown as PipelineKind;
+  const kind = guardedKind(real, internal);
+  const { signal } = new AbortController();
+  const record = () => ({ partition: 0, offset: 7, timestampMs: 1, key: null, value: Buffer.from('{}'), headers: [] });
+  const [before, after] = [record(), record()];
+  await kind.prepare?.([before], signal);
+  failing = false;
+  await kind.prepare?.([after], signal);
+  assert.deepEqual(kind.decode(after, 0), { poison });
 });
 
 test('lines about one place in the code are bounded, and the count goes on', async () => {
