@@ -5,7 +5,7 @@ import type { AdmitLargeRecord, FetchedBatch, RecordPiece } from '../../../src/c
 import type { Poison } from '../../../src/core/record.ts';
 import { audit } from '../../../src/inspect/audit.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
-import { fetchedThrough } from '../../support/engine/changed.ts';
+import { changed, fetchedThrough } from '../../support/engine/changed.ts';
 import { inspectionOf } from '../../support/engine/inspection.ts';
 import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
