@@ -1,7 +1,16 @@
-/** Losses of one shard in this process: whether it is claimed again and again without getting anywhere, where, and why. */
+/** Losses of one shard in this process: when it is claimed next; whether that gets nowhere again and again, where, and why. */
+import { fullJitterMs } from '../core/backoff.ts';
 import { classOf } from '../core/internal-error.ts';
+import type { Random } from '../core/ports/clock.ts';
 import type { SourceCoordinate } from '../core/record.ts';
-import { describe, shortly } from './errors.ts';
+import { describe, isOfTheLanguage, shortly } from './errors.ts';
+import type { ShardWorker } from './shard-worker.ts';
+
+const RECLAIM = { baseMs: 200, capMs: 15_000 };
+/** For a shard that is lost again and again at the same position by an exception of the code, which no outage explains. */
+const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
+/** After this long as owner, a loss is the first of a new series. */
+const FORGIVE_AFTER_MS = 30_000;
 
 /** So many losses at the same position are no coincidence. */
 const AGAIN_AND_AGAIN = 3;
@@ -17,6 +26,31 @@ export class Losses {
   #class = '';
   #error: unknown;
   #times = 0;
+  /** Claims that failed in a row. */
+  #failures = 0;
+  /** On the monotonic clock, ms: since when its worker owns the shard. */
+  #ownedSinceMs: number | undefined;
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** How long to wait before the next claim, ms. @param error why it is due */
+  nextClaimMs(error: unknown, random: Random): number {
+    const pace = this.#times >= AGAIN_AND_AGAIN && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
+    return fullJitterMs(this.#failures++, pace, random);
+  }
+
+  /** Looks at the shard's present worker. */
+  look(worker: ShardWorker | undefined, nowMs: number): void {
+    const report = worker?.report();
+    this.#ownedSinceMs = report?.owner ? (this.#ownedSinceMs ?? nowMs) : undefined;
+    if (report === undefined || this.#ownedSinceMs === undefined) return;
+    const forMs = nowMs - this.#ownedSinceMs;
+    if (forMs >= FORGIVE_AFTER_MS) this.#failures = 0;
+    const idle = report.inFlight === 0 && report.buffered === 0 && report.lag === 0;
+    this.owned(forMs, idle, (partition) => worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
+  }
 
   /** The shard was lost. @param places where it stood: of the partition that intake was taking, or of all; none when it was lost in its claim */
   lost(places: readonly SourceCoordinate[], error: unknown): void {
@@ -30,10 +64,16 @@ export class Losses {
   /** It is owned again. @param idle nothing is in hand, and nothing is left to read. @param watermarkOf W of a partition */
   owned(forMs: number, idle: boolean, watermarkOf: (partition: number) => number | undefined): void {
     const moved = this.#places.some(({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset);
-    if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.forget();
+    if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
   }
 
-  forget(): void {
+  /** Forgets all of them: the shard was given up. */
+  forgive(): void {
+    this.#forget();
+    this.#failures = 0;
+  }
+
+  #forget(): void {
     this.#times = 0;
     this.#class = '';
   }

@@ -3,7 +3,6 @@
  * (DESIGN 1, 3 'Lost ownership').
  */
 import pLimit from 'p-limit';
-import { fullJitterMs } from '../core/backoff.ts';
 import { JournalFormatError } from '../core/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
@@ -11,7 +10,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext, PipelinePorts } from './context.ts';
 import { DecisionMix } from './decision-mix.ts';
-import { describe, isOfTheLanguage, RefusedError } from './errors.ts';
+import { describe, RefusedError } from './errors.ts';
 import { publishGauges } from './gauges.ts';
 import { guardedKind } from './guarded-kind.ts';
 import { InternalErrors } from './internal-errors.ts';
@@ -26,24 +25,15 @@ import { TypeGates } from './type-gates.ts';
 import { viewPipeline } from './view.ts';
 import { WaitReasons } from './wait-reasons.ts';
 
-const RECLAIM = { baseMs: 200, capMs: 15_000 };
-/** For a shard that is lost again and again at the same position by an exception of the code, which no outage explains. */
-const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
 const REPORT_MS = 1000;
-/** A shard owned for this long is well. */
-const FORGIVE_AFTER_MS = 30_000;
 /** Of a stop: for the transactions in hand, then for uploads under way. Together they leave time to leave the group. */
 const TRANSACTIONS_MS = 2_000;
 const UPLOADS_MS = 1_000;
 
 interface Slot {
   worker: ShardWorker | undefined;
-  /** Claims that failed in a row. */
-  failures: number;
   readonly chunk: ChunkMemory;
   readonly losses: Losses;
-  /** On the monotonic clock, ms: since when its worker owns the shard. */
-  ownedSinceMs: number | undefined;
 }
 
 export class Supervisor {
@@ -214,13 +204,7 @@ export class Supervisor {
   #slot(shard: number): Slot {
     let slot = this.#slots.get(shard);
     if (slot === undefined) {
-      slot = {
-        worker: undefined,
-        failures: 0,
-        chunk: new ChunkMemory(this.#options.chunk),
-        losses: new Losses(),
-        ownedSinceMs: undefined,
-      };
+      slot = { worker: undefined, chunk: new ChunkMemory(this.#options.chunk), losses: new Losses() };
       this.#slots.set(shard, slot);
     }
     return slot;
@@ -229,8 +213,7 @@ export class Supervisor {
   #giveUp(slot: Slot, reason: string): void {
     const { worker } = slot;
     slot.worker = undefined;
-    slot.failures = 0;
-    slot.losses.forget();
+    slot.losses.forgive();
     if (worker === undefined) return;
     void worker.release(reason);
   }
@@ -262,12 +245,11 @@ export class Supervisor {
     const { clock, random, group } = this.#ports;
     const { fields } = slot.losses;
     this.#logger[fields === undefined ? 'warn' : 'error'](
-      { shard, error: describe(error), failures: slot.failures, ...fields },
+      { shard, error: describe(error), failures: slot.losses.failures, ...fields },
       'lost the shard; claiming it again once the group answers',
     );
-    const pace = fields !== undefined && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
     try {
-      await clock.sleep(fullJitterMs(slot.failures++, pace, random), this.#stopping.signal);
+      await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
       await this.#context?.waits.during('membership', `shard ${shard}`, confirmed);
     } catch (reason) {
@@ -278,18 +260,6 @@ export class Supervisor {
     const partitions = this.#assigned.get(shard);
     if (partitions === undefined || slot.worker !== undefined) return;
     this.#claim(shard, slot, partitions);
-  }
-
-  /** A shard that was kept for a while is well: its next loss is a new story. */
-  #forgive(slot: Slot): void {
-    const nowMs = this.#ports.clock.monotonic();
-    const report = slot.worker?.report();
-    slot.ownedSinceMs = report?.owner ? (slot.ownedSinceMs ?? nowMs) : undefined;
-    if (report === undefined || slot.ownedSinceMs === undefined) return;
-    const forMs = nowMs - slot.ownedSinceMs;
-    if (forMs >= FORGIVE_AFTER_MS) slot.failures = 0;
-    const idle = report.inFlight === 0 && report.buffered === 0 && report.lag === 0;
-    slot.losses.owned(forMs, idle, (partition) => slot.worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
   }
 
   /** Gauges of the pipeline, from what its workers report. */
@@ -304,7 +274,7 @@ export class Supervisor {
     // Workers that are over may have a last transaction in hand.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
-    for (const slot of this.#slots.values()) this.#forgive(slot);
+    for (const { worker, losses } of this.#slots.values()) losses.look(worker, this.#ports.clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishMembership();
     publishGauges(metrics, labels, reports, this.#context?.ledger.open ?? 0);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);

@@ -2,6 +2,7 @@
 import type { LiveJob } from '../core/job.ts';
 import type { JobPhase, JobView, PipelineView, PositionView, ShardView, ViewLimits } from '../core/ports/pipeline-view.ts';
 import type { PipelineContext } from './context.ts';
+import type { Losses } from './losses.ts';
 import type { PipelineOptions } from './options.ts';
 import type { JobStatus } from './shard-runtime.ts';
 import type { OwnedShard, ShardWorker } from './shard-worker.ts';
@@ -45,7 +46,7 @@ export interface Seen {
   readonly context: PipelineContext | undefined;
   readonly absent: string | undefined;
   /** Of the shards assigned to this member. */
-  readonly slots: readonly { readonly shard: number; readonly worker?: ShardWorker | undefined; readonly failures?: number }[];
+  readonly slots: readonly { readonly shard: number; readonly worker?: ShardWorker | undefined; readonly losses?: Losses }[];
 }
 
 interface SeenJob {
@@ -92,14 +93,14 @@ export function viewPipeline({ kind, options, context, absent, slots }: Seen, li
   };
 }
 
-function viewShard({ shard, worker, failures = 0 }: Seen['slots'][number], positions: number): ShardView {
+function viewShard({ shard, worker, losses }: Seen['slots'][number], positions: number): ShardView {
   const owned = worker?.owned;
   const report = worker?.report();
   return {
     shard,
     state: owned !== undefined ? 'owner' : worker === undefined ? 'lost' : 'claiming',
     ownedSinceMs: owned?.sinceMs ?? null,
-    failures,
+    failures: losses?.failures ?? 0,
     jobs: owned?.runtime.state.jobs.size ?? 0,
     inFlight: report?.inFlight ?? 0,
     buffered: report?.buffered ?? 0,
