@@ -234,7 +234,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'decision unknown to the service',
     connector:
-      'Asks on for a grace (404, 410 and a refusal by 400, 414 or 422 may pass; other refusals are waited out), then a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`).',
+      'Asks on for a grace (404, 410 and a refusal by 400, 414 or 422 may pass; other refusals are waited out), then a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Waits on while the service does not find the decision either that it returned last: then a route is lost.',
     user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
     options: ['review.missingGrace', 'review.onFailure'],
   },

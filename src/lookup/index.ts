@@ -38,6 +38,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
   const notices = new Once(MAX_NOTICES);
   const grace = new Grace(options.missingGraceMs);
   const badAnswers = new Seldom();
+  /** The decision that was found last. */
+  let found: { readonly id: string; readonly atMs: number } | undefined;
 
   function isPending(rawStatus: string): boolean {
     const status = normaliseDecisionStatus(rawStatus);
@@ -49,6 +51,24 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     const { partition, offset } = item;
     if (options.onFailure === 'error') return { partition, offset, status: 'error', record: render(item, decision, why, about) };
     return { partition, offset, poison: { reason: 'review_failed', message: `${why.message} (${why.code})` } };
+  }
+
+  /**
+   * Before an id is given up: a service, or a gateway before it, that no longer finds even what it found before is at fault as a whole.
+   * @throws ServiceError
+   */
+  async function mustFindAnother(id: string, signal: AbortSignal): Promise<void> {
+    if (found === undefined || found.id === id || options.monotonic() - found.atMs < options.missingGraceMs) return;
+    const { id: known } = found;
+    try {
+      await service.getDecision(known, { signal });
+      found = { id: known, atMs: options.monotonic() };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !isWithout(error)) throw error;
+      const { failure, operation, status, retryAfterMs } = error;
+      const message = `${error.message}. This decision was found before`;
+      throw new ServiceError(failure, message, { operation, status, retryAfterMs });
+    }
   }
 
   /** @returns undefined while it is pending. @throws ServiceError */
@@ -63,6 +83,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     try {
       const decision = await service.getDecision(item.content, { signal });
       grace.end(place);
+      found = { id: item.content, atMs: options.monotonic() };
       if (isPending(decision.rawStatus)) {
         return last ? { ...ended(item, decision, TIMEOUT, job()), overdue: true } : undefined;
       }
@@ -73,9 +94,11 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       if (signal.aborted) throw error;
       if (!(error instanceof ServiceError)) return { partition, offset, poison: internalPoison(error) };
       const about = job();
-      const refused = error.failure === 'rejected' && (error.status === undefined || REFUSES_INPUT.has(error.status));
-      if (refused || error.failure === 'not_found')
-        return grace.isOver(place, options.monotonic()) ? ended(item, undefined, refused ? REFUSED : UNKNOWN, about) : undefined;
+      if (isWithout(error)) {
+        if (!grace.isOver(place, options.monotonic())) return undefined;
+        if (error.status !== undefined) await mustFindAnother(item.content, signal);
+        return ended(item, undefined, error.failure === 'rejected' ? REFUSED : UNKNOWN, about);
+      }
       if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;
       if (badAnswers.allows(place, options.monotonic())) options.onBadAnswer?.(error.message);
       if (!last) throw error;
@@ -111,6 +134,11 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     outcomeOf: () => undefined,
     failure: (item, error, job) => render(item, undefined, error, job),
   };
+}
+
+/** Whether the service has no decision of this id, or refuses to look for one. */
+function isWithout({ failure, status }: ServiceError): boolean {
+  return failure === 'not_found' || (failure === 'rejected' && (status === undefined || REFUSES_INPUT.has(status)));
 }
 
 const REVIEW_FAILED = { code: 'review_failed', message: 'The service reports an error for this decision.' };

@@ -165,6 +165,41 @@ test('an id that the service does not know, or refuses, is waited for, and then 
   assert.deepEqual(reasons, ['review_failed', 'review_failed']);
 });
 
+test('ids are not given up while the service does not even find what it found before: a route that is lost ends nothing', async () => {
+  for (const [failure, status] of [
+    ['not_found', 404],
+    ['rejected', 400],
+  ] as const) {
+    const lost = new ServiceError(failure, `answered ${status}`, { operation: 'get_decision', status });
+    const answers: Record<string, Answer> = { known: {}, a: lost };
+    let nowMs = 0;
+    const kind = kindOf(answers, { monotonic: () => nowMs });
+    const ask = (id: string, ms: number) => {
+      nowMs = ms;
+      return outcomesOf({ [id]: answers[id] ?? {} }, {}, { kind });
+    };
+    assert.deepEqual((await ask('known', 0)).offsets, [0]);
+    answers.known = lost;
+    const waiting = [await ask('a', 500), await ask('a', 1_600), await ask('a', 5_000), await ask('a', 9_000)];
+    assert.deepEqual(
+      waiting.map(({ offsets, error }) => [offsets, error === undefined]),
+      [
+        [[], true],
+        [[], false],
+        [[], true],
+        [[], false],
+      ],
+    );
+    assert.match(String(waiting[1]?.error), /This decision was found before/);
+    answers.known = {};
+    const last = [await ask('a', 11_000), await ask('a', 12_100)];
+    assert.deepEqual(
+      last.map(({ offsets }) => offsets),
+      [[], [0]],
+    );
+  }
+});
+
 test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
   const told: string[] = [];
   for (const status of [402, 405, 406, 415, 426]) {
