@@ -4,6 +4,7 @@ import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
 import type { Poison, PoisonReason } from '../core/record.ts';
 import { settled } from './expression/exact-number.ts';
 import type { ContentEvent, EventFormat, ReadEvent } from './format.ts';
+import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 
 /** Values that are JSON objects. */
 export const jsonFormat: EventFormat = { name: 'json', read: ({ value }) => parseObject(value) };
@@ -31,6 +32,9 @@ export interface JsonValueRead {
 /** Never throws. */
 export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poison } {
   if (!isUtf8(value)) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
+  if (hasTooManyMarks(value)) {
+    return poison('too_large', `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`);
+  }
   const text = value.toString('utf8');
   try {
     return new JsonText(JSON.parse(text), text);

@@ -1,5 +1,34 @@
 /** Memory that a value of JSON takes beside its text: `{}` is two bytes, and as an object more than sixty. */
 
+/**
+ * Most marks of structure that a JSON text may have: so many objects, members and items take some tens of megabytes, and less than
+ * a second. A shorter text has fewer.
+ */
+export const MAX_MARKS = 2 ** 20;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/** Whether a JSON text has more braces, brackets, commas and colons outside its strings than allowed. */
+export function hasTooManyMarks(text: Buffer): boolean {
+  if (text.length <= MAX_MARKS) return false;
+  let marks = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at];
+    if (inString) {
+      if (byte === BACKSLASH) at++;
+      else inString = byte !== QUOTE;
+    } else if (byte === QUOTE) inString = true;
+    else if ((byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) && ++marks > MAX_MARKS) return true;
+  }
+  return false;
+}
+
 /** As measured: `{}` takes 64 in its list, `[]` 37. */
 const CONTAINER_BYTES = 64;
 /** Its place, and what a short text or a double costs beyond its characters. */

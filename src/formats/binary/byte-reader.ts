@@ -9,6 +9,8 @@ export class BrokenBytes extends Error {
 
 /** Nesting beyond which a value is refused: JSON.stringify and the readers recurse. */
 const MAX_DEPTH = 500;
+/** Items of arrays and maps in the whole value, and repeated fields: so many take some tens of megabytes, and less than a second. */
+const MAX_ITEMS = 2 ** 20;
 /** Items that take no byte (nulls, empty records), in the whole value: a count of a billion of them costs five bytes. */
 const MAX_EMPTY_ITEMS = 100_000;
 /** Members that take no byte (nulls, defaults, empty records) beyond one for each byte: a list of empty messages is a list of large objects. */
@@ -36,7 +38,7 @@ export class ByteReader {
     this.position = start;
     this.end = bytes.length;
     this.exact = exact;
-    this.#items = bytes.length + MAX_EMPTY_ITEMS;
+    this.#items = Math.min(bytes.length + MAX_EMPTY_ITEMS, MAX_ITEMS);
     this.#emptyMembers = bytes.length + MAX_EMPTY_MEMBERS;
     this.#bytesAgain = MAX_PASSES * bytes.length + MAX_BYTES_AGAIN;
   }
@@ -93,10 +95,10 @@ export class ByteReader {
     return value;
   }
 
-  /** Before the items of an array or a map. */
+  /** Before the items of an array, a map or a repeated field. */
   countItems(count: number): void {
     this.#items -= count;
-    if (!(this.#items >= 0)) throw new BrokenBytes('an array or a map has more items than the data can hold');
+    if (!(this.#items >= 0)) throw new BrokenBytes('its arrays and maps have too many items');
   }
 
   /** Of an object: `members` that took `length` bytes together. */

@@ -79,16 +79,15 @@ function take(bytes: ByteReader, plan: Plan, number: number, wireType: number, v
     // A message may come in parts, which are merged by reading them as one.
     const part = wireType === LENGTH ? delimited(bytes) : group(bytes, number);
     if (wireType === GROUP_START) bytes.countAgain(part.length);
-    list(values, slot).push(part);
+    list(bytes, values, slot).push(part);
     return true;
   }
   const { read, wireType: own } = scalar as Scalar;
   if (plan.repeated) {
-    if (wireType === own) list(values, slot).push(read(bytes));
+    if (wireType === own) list(bytes, values, slot).push(read(bytes));
     else if (wireType === LENGTH) {
-      const items = list(values, slot);
       bytes.inside(delimited(bytes), (packed) => {
-        while (packed.remaining > 0) items.push(read(packed));
+        while (packed.remaining > 0) list(packed, values, slot).push(read(packed));
       });
     } else return false;
     return true;
@@ -99,7 +98,9 @@ function take(bytes: ByteReader, plan: Plan, number: number, wireType: number, v
   return true;
 }
 
-function list(values: unknown[], slot: number): unknown[] {
+/** Before an item is added. */
+function list(bytes: ByteReader, values: unknown[], slot: number): unknown[] {
+  bytes.countItems(1);
   values[slot] ??= [];
   return values[slot] as unknown[];
 }

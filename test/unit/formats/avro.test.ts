@@ -170,8 +170,8 @@ test('bytes that are not what the schema says are refused, with what is wrong an
   assert.equal(read('long', ...Array(9).fill(0xff), 2), broken('an integer has more than 64 bits'));
   assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
   assert.equal(read({ type: 'enum', name: 'E', symbols: ['A'] }, 2), broken('a symbol is chosen that the schema does not have'));
-  assert.equal(read(list, ...zigzag(1_000_000_000_000n)), broken('an array or a map has more items than the data can hold'));
-  assert.equal(read(list, ...zigzag(-1_000_000_000_000n), 0), broken('an array or a map has more items than the data can hold'));
+  assert.equal(read(list, ...zigzag(1_000_000_000_000n)), broken('its arrays and maps have too many items'));
+  assert.equal(read(list, ...zigzag(-1_000_000_000_000n), 0), broken('its arrays and maps have too many items'));
   assert.equal(read(logical('int', 'time-millis'), ...zigzag(86_400_000n)), broken('a time of day is outside of a day'));
   assert.equal(
     read(logical('bytes', 'big-decimal'), 6, 2, 1, ...zigzag(1_000_000n).slice(0, 1)),
@@ -204,6 +204,17 @@ test('records without a byte of data are few: a schema can make a billion of the
   );
   const few = { type: 'record', name: 'E', fields: [{ name: 'nothing', type: 'null' }] };
   assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');
+});
+
+test('items are no more than memory has room for', () => {
+  const lists = { type: 'array', items: { type: 'array', items: 'int' } };
+  const empty = (count: number) => readAvro(lists, Buffer.from([...zigzag(BigInt(count)), ...Array(count + 1).fill(0)]));
+  assert.equal(
+    empty(2 ** 20 + 1).poison?.message,
+    'the value is not Avro of its schema: its arrays and maps have too many items',
+  );
+  // A list is no event, and was read.
+  assert.equal(empty(2 ** 19).poison?.reason, 'not_an_object');
 });
 
 test('an event must be an object', () => {

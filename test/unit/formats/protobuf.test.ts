@@ -136,6 +136,23 @@ test('empty messages are few: each becomes an object with a member for every fie
   assert.equal(protobufReader(text)(many.subarray(0, 10_000)).poison, undefined);
 });
 
+test('items of repeated fields are no more than memory has room for, packed or not', () => {
+  const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
+  const repeated = (times: number, ...field: number[]) =>
+    protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field)));
+  const packed = (count: number) =>
+    protobufReader(text)(Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish())).poison?.message;
+  const tooMany = 'the value is not Protobuf of its schema: its arrays and maps have too many items';
+  for (const field of [
+    [10, 2, 8, 1],
+    [16, 1],
+  ]) {
+    assert.equal(repeated(2 ** 20 + 1, ...field).poison?.message, tooMany);
+    assert.equal(repeated(2 ** 19, ...field).poison, undefined);
+  }
+  assert.deepEqual([packed(2 ** 20 + 1), packed(2 ** 20 - 10)], [tooMany, undefined]);
+});
+
 test('groups within groups, and parts within parts, are not gone over as often as they are deep', () => {
   const text = proto3('M child = 1; string text = 2;');
   const groups = (depth: number) =>

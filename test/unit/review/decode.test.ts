@@ -58,6 +58,20 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   assert.equal(reasonOf({ ...good, expected_result: true }), 'bad_metadata');
 });
 
+test('a value of more objects, members and items than memory has room for is refused before it is parsed', () => {
+  const event = (rest: string) => decode(sourceRecord(Buffer.from(`{"content":"x","type":"t","rest":${rest}}`)), 0);
+  const reasonFor = (rest: string) => {
+    const decoded = event(rest);
+    return 'poison' in decoded && decoded.poison.reason;
+  };
+  const repeated = (text: string, times: number) => `[${text.repeat(times)}0]`;
+  for (const text of ['{},', '[],', '{"a":{}},', '1,'])
+    assert.equal(reasonFor(repeated(text, Math.ceil((2 ** 20 + 1) / text.replace(/[^[{,:]/g, '').length))), 'too_large', text);
+  assert.equal(reasonFor('['.repeat(2 ** 21)), 'too_large');
+  assert.ok('item' in event(repeated('{},', 2 ** 19 - 100)));
+  assert.ok('item' in event(JSON.stringify('{[,:\\"'.repeat(2 ** 20))));
+});
+
 test('a header that comes twice, without a value, travels like any other', () => {
   const twice: RecordHeaders = [
     ['traceparent', null],
