@@ -134,7 +134,10 @@ export class Tracker {
           break;
         case 'pending':
           if (status.withoutResults === true)
-            this.#sayOnce(status.rawState, 'the service reports a finished batch without an address for its results: asking on');
+            this.#sayOnce(
+              status.rawState,
+              'the service reports a finished batch without an address for its results; asking again',
+            );
           break;
       }
       if (!isLate) continue;

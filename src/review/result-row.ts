@@ -18,10 +18,10 @@ export const NOTICES = {
   unknown_column: 'the result files have a column that the interface does not mention',
   unknown_status: 'the result files have a status that the interface does not mention',
   labels_not_json: 'the result files have labels that are not JSON',
-  missing_column: 'the result files lack a column that the interface promises; decisions go without it',
+  missing_column: 'the result files lack a column that the interface promises; decisions are made without it',
   missing_result_column:
-    'the result files lack a column of the result, "… result"; decisions have none. If it has another name, set review.resultColumn',
-  several_result_columns: 'the result files have several columns "… result"; set review.resultColumn to say which counts',
+    'the result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
+  several_result_columns: 'the result files have more than one result column ("… result"); set review.resultColumn to choose one',
 } as const;
 
 /** Something in result files that is not as the interface says. Tolerated; to be logged once. `value` is never content (I6). */
