@@ -24,7 +24,7 @@ import { keepLeaderless, nameLeaderless } from './kafkajs-leader-fixes.ts';
 import { mendConnections, preparedBy } from './kafkajs-network-fixes.ts';
 import { mendRefusals } from './kafkajs-refusals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
-import { type BatchFields, encodeBatch, listed, MeasuredRecord, type RecordFields } from './record-batch.ts';
+import { type BatchFields, encodeBatch, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
 export type { ConsumerGroup };
 export { preparedBy };
@@ -127,10 +127,7 @@ function writeRecordsDirectly(): void {
   const Encoder = internal<EncoderClass>('protocol/encoder.js');
   const inEncoder = (bytes: Buffer) => Object.assign(new Encoder(1), { buf: bytes, offset: bytes.length });
   const whole = (value: { toString(): string }) => BigInt(value.toString());
-  replace('protocol/recordBatch/record/v0/index.js', (record: Omit<RecordFields, 'headers'> & { headers?: object }) => {
-    const { headers = [] } = record;
-    return new MeasuredRecord({ ...record, headers: Array.isArray(headers) ? headers : listed(headers as KafkaJs.IHeaders) });
-  });
+  replace('protocol/recordBatch/record/v0/index.js', (record: RecordFields) => new MeasuredRecord(record));
   replace('protocol/recordBatch/v0/index.js', {
     MAGIC_BYTE: 2,
     RecordBatch: async (given: BatchToEncode) => {

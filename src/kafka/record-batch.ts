@@ -13,18 +13,8 @@ export interface RecordFields {
   readonly timestampDelta?: number;
   readonly key?: Bytes;
   readonly value?: Bytes;
+  /** A list, unlike kafkajs's own: see `writable` in send-plan.ts. */
   readonly headers?: readonly (readonly [name: string, value: Bytes])[];
-}
-
-type HeaderValue = Exclude<Bytes, undefined>;
-
-/** Headers as kafkajs's interface has them: an array where a name comes several times. */
-export function listed(
-  headers: Readonly<Record<string, HeaderValue | readonly HeaderValue[] | undefined>>,
-): (readonly [string, HeaderValue])[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).flatMap((one) => (one === undefined ? [] : [[name, one] as const])),
-  );
 }
 
 /** Records of one topic carry the same few header names. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
 import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../src/kafka/kafkajs-fixes.ts';
+import { headerList } from '../../support/headers.ts';
 import { readAll } from '../../support/read-pieces.ts';
 
 // The copy of kafkajs that the fixes have loaded.
@@ -86,8 +87,8 @@ describe('mends of kafkajs', () => {
     assert.equal(groups[0]?.length, 200);
   });
 
-  it('6: headers come back as they were written: null, several values, empty, and none for undefined', async () => {
-    const headers = { none: null, two: ['a', null, 'b'], empty: '', missing: undefined, bytes: Buffer.from([0, 255]) };
+  it('6: headers come back as they were written: null, several values, and empty', async () => {
+    const headers = headerList({ none: null, two: ['a', null, 'b'], empty: '', bytes: Buffer.from([0, 255]) });
     const batch = await RecordBatch({ lastOffsetDelta: 0, records: [encodeRecord({ key: 'k', value: null, headers })] });
     const { records } = await readAll(batch.buffer);
     assert.deepEqual(records[0]?.headers, [
@@ -107,26 +108,10 @@ describe('mends of kafkajs', () => {
       ['toString', '2'],
       ['__proto__', '3'],
     ];
-    const record = { key: null, value: null };
-    const [list, object] = [encodeRecord({ ...record, headers }), encodeRecord({ ...record, headers: { a: ['1', '2'] } })];
-    const bytes = (one: Encoder) => {
-      const written = Buffer.alloc((one as unknown as { size: number }).size);
-      (one as unknown as { write(to: Buffer, at: number): number }).write(written, 0);
-      return written;
-    };
-    assert.match(bytes(list).toString('latin1'), /toString.*a.*1.*toString.*2.*__proto__.*3/s);
-    assert.deepEqual(
-      bytes(object),
-      bytes(
-        encodeRecord({
-          ...record,
-          headers: [
-            ['a', '1'],
-            ['a', '2'],
-          ],
-        }),
-      ),
-    );
+    const list = encodeRecord({ key: null, value: null, headers });
+    const written = Buffer.alloc((list as unknown as { size: number }).size);
+    (list as unknown as { write(to: Buffer, at: number): number }).write(written, 0);
+    assert.match(written.toString('latin1'), /toString.*a.*1.*toString.*2.*__proto__.*3/s);
   });
 
   it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
