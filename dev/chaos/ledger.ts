@@ -126,6 +126,12 @@ export class Ledger {
     return this.#partitions.get(partition)?.entries.get(offset)?.due === 'done';
   }
 
+  /** Whether the record was read from the source and no terminal record is due: it has one, or a reset passed it over. */
+  isSettled(partition: number, offset: number): boolean {
+    const due = this.#partitions.get(partition)?.entries.get(offset)?.due;
+    return due !== undefined && due !== 'due';
+  }
+
   /** Whether any record of the partition has its terminal record. */
   hasTerminal(partition: number): boolean {
     return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(({ due }) => due === 'done');

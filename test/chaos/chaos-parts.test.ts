@@ -82,6 +82,15 @@ test('ledger: set forth, records in flight may end or be passed over, and are th
   assert.deepEqual(reset.aside, [0, 1]);
   assert.deepEqual(ledger.missing(), ['0:2']);
   ledger.terminal(0, 0, 0);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((offset) => [ledger.isSettled(0, offset), ledger.isDone(0, offset)]),
+    [
+      [true, true],
+      [true, false],
+      [false, false],
+      [false, false],
+    ],
+  );
   ledger.terminal(0, 2, 1);
   assert.deepEqual([ledger.passedOver(reset), ledger.missing(), kinds(ledger)], [[1], [], []]);
   ledger.terminal(0, 0, 1);
