@@ -19,7 +19,7 @@ export interface SourceLetters {
 }
 
 /** A record that is to become a dead letter. */
-interface Due {
+interface Queued {
   readonly at: ClaimedCoordinate;
   readonly letters: SourceLetters;
 }
@@ -55,7 +55,7 @@ export class SourceLetterQueue {
 
   async #pass(): Promise<void> {
     const { context, signal } = this.#shard;
-    const due = new Map<string, Due>();
+    const due = new Map<string, Queued>();
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       if (due.size > 0 && due.size + next.records.length > PASS_RECORDS) break;
       this.#waiting.shift();
@@ -79,9 +79,9 @@ export class SourceLetterQueue {
     }
   }
 
-  async #publish(records: readonly (SourceRecord | SourceCoordinate)[], due: ReadonlyMap<string, Due>): Promise<void> {
+  async #publish(records: readonly (SourceRecord | SourceCoordinate)[], due: ReadonlyMap<string, Queued>): Promise<void> {
     const { context, chunk } = this.#shard;
-    const of = (one: SourceCoordinate) => due.get(placeOf(one)) as Due;
+    const of = (one: SourceCoordinate) => due.get(placeOf(one)) as Queued;
     // Records that are in no job go out together, whatever batches they were sealed into.
     for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
       const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
@@ -93,7 +93,7 @@ export class SourceLetterQueue {
     }
   }
 
-  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Due) {
+  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Queued) {
     const { partition, offset, timestampMs, replay } = at;
     return { partition, offset, timestampMs, held, ...letterOf(this.#shard, one, poison, { stage, replay }) };
   }
