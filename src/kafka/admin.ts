@@ -83,7 +83,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   async createTopic(topic: string, spec: TopicSpec): Promise<void> {
     await this.#ask(`create topic ${topic}`, { topic, operation: 'CREATE' }, async (admin) => {
-      const deadlineMs = Date.now() + CREATE_TIMEOUT_MS;
+      const deadlineMs = performance.now() + CREATE_TIMEOUT_MS;
       const settings = [...spec.settings].map(([name, value]) => ({ name, value }));
       const { partitions: numPartitions, replicationFactor } = spec;
       // kafkajs's own wait for leaders fails when metadata lag behind the creation.
@@ -96,12 +96,12 @@ export class KafkaAdmin implements ClusterAdmin {
         const missing = await admin.fetchTopicMetadata({ topics: [topic] }).then(
           ({ topics }) => topics[0]?.partitions.every(({ leader }) => leader >= 0) !== true,
           (error: unknown) => {
-            if (protocolErrorOf(error) !== 'UNKNOWN_TOPIC_OR_PARTITION' || Date.now() > deadlineMs) throw error;
+            if (protocolErrorOf(error) !== 'UNKNOWN_TOPIC_OR_PARTITION' || performance.now() > deadlineMs) throw error;
             return true;
           },
         );
         if (!missing) return;
-        if (Date.now() > deadlineMs) throw new Error(`it has no leaders after ${CREATE_TIMEOUT_MS} ms`);
+        if (performance.now() > deadlineMs) throw new Error(`it has no leaders after ${CREATE_TIMEOUT_MS} ms`);
         await sleep(VISIBLE_POLL_MS);
       }
     });
@@ -164,7 +164,7 @@ export class KafkaAdmin implements ClusterAdmin {
 
   /** What a producer must know of a topic; a few minutes old at most. Rejects when it does not exist. */
   writable(topic: string): Promise<WritableTopic> {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     const kept = this.#writable.get(topic);
     if (kept !== undefined && kept.untilMs > nowMs) return kept.facts;
     const facts = this.#ask(`look up topic ${topic}`, this.#using(topic), async (admin) => {

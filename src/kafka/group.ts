@@ -29,7 +29,7 @@ export class KafkaShardGroup implements ShardGroup {
   #lastHeardMs = Number.NEGATIVE_INFINITY;
   /** Sessions in a row that ended soon after their join, or never joined. */
   #failures = 0;
-  /** Wall clock, ms: the first join of the current session. */
+  /** On the monotonic clock, ms: the first join of the current session. */
   #joinedMs: number | undefined;
   #joinedOnce = false;
   #startBeforeMs = 0;
@@ -45,7 +45,7 @@ export class KafkaShardGroup implements ShardGroup {
   async start(listener: GroupListener): Promise<void> {
     if (this.#listener !== undefined) throw new Error('this group was started before');
     this.#listener = listener;
-    this.#startBeforeMs = Date.now() + START_PATIENCE_MS;
+    this.#startBeforeMs = performance.now() + START_PATIENCE_MS;
     try {
       await this.#openSession();
       await this.#firstJoin.promise;
@@ -130,7 +130,7 @@ export class KafkaShardGroup implements ShardGroup {
   }
 
   #joined(assignment: Assignment): void {
-    this.#joinedMs ??= Date.now();
+    this.#joinedMs ??= performance.now();
     this.#joinedOnce = true;
     this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
     this.#firstJoin.resolve();
@@ -149,10 +149,10 @@ export class KafkaShardGroup implements ShardGroup {
   /** Never rejects. */
   async #sessionEnded(session: ConsumerSession, reason: string, error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
-    if (this.#joinedMs !== undefined && Date.now() - this.#joinedMs >= HEALTHY_MS) this.#failures = 0;
+    if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS) this.#failures = 0;
     this.#joinedMs = undefined;
     if (this.#joinedOnce) this.#tellLoss(reason, error);
-    else if (isSoonOver(error) && Date.now() < this.#startBeforeMs) {
+    else if (isSoonOver(error) && performance.now() < this.#startBeforeMs) {
       this.#logger.warn({ reason }, 'the group cannot be joined yet: trying again');
     } else {
       this.#firstJoin.reject(new Error(reason, { cause: error }));
@@ -167,7 +167,7 @@ export class KafkaShardGroup implements ShardGroup {
         await this.#openSession();
         return;
       } catch (error) {
-        if (!this.#joinedOnce && Date.now() >= this.#startBeforeMs) {
+        if (!this.#joinedOnce && performance.now() >= this.#startBeforeMs) {
           this.#firstJoin.reject(error);
           return;
         }

@@ -67,7 +67,7 @@ export class Settler {
   }
 }
 
-/** Nothing is left of a job. @param batch fields of its log line @param startedMs when this last pass over it began */
+/** Nothing is left of a job. @param batch fields of its log line @param startedMs on the monotonic clock: when this last pass over it began */
 export function jobSettled(
   { context, labels, logger }: ShardRuntime,
   { record }: LiveJob,
@@ -78,8 +78,9 @@ export function jobSettled(
   const stage = (name: string, ms: number) =>
     context.metrics.observe('stage_duration_seconds', { ...labels, stage: name }, ms / 1000);
   context.gates.succeeded(record.type);
-  stage('settle', context.clock.now() - startedMs);
-  stage('review', startedMs - record.createdMs);
+  const settleMs = context.clock.monotonic() - startedMs;
+  stage('settle', settleMs);
+  stage('review', Math.max(0, context.clock.now() - settleMs - record.createdMs));
   logger.debug({ ...batch, rows }, 'batch settled');
 }
 
@@ -120,7 +121,7 @@ class Pass {
 
   async run(): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
-    const startedMs = context.clock.now();
+    const startedMs = context.clock.monotonic();
     let cut: ServiceError | undefined;
     const reading = this.#shard.spanOf(this.#job.record.id).step('download', { 'content_review.download': this.#download });
     try {
@@ -146,7 +147,7 @@ class Pass {
     reading.set({ 'content_review.rows': this.#rows });
     reading.end();
     // Also after a cut: these rows are as good as any, and the next download skips them.
-    const readingMs = context.clock.now() - startedMs - this.#publishingMs;
+    const readingMs = context.clock.monotonic() - startedMs - this.#publishingMs;
     context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
     await settleAsLetters(this.#shard, this.#job, this.#refused, 'settle');
@@ -203,9 +204,9 @@ class Pass {
     this.#chunk = [];
     this.#chunkBytes = 0;
     if (chunk.length === 0) return;
-    const fromMs = context.clock.now();
+    const fromMs = context.clock.monotonic();
     await this.#shard.settle(this.#job, context.options.output.topic, chunk);
-    this.#publishingMs += context.clock.now() - fromMs;
+    this.#publishingMs += context.clock.monotonic() - fromMs;
     context.ledger.published(chunk);
     this.#shard.decided(this.#job, chunk.length);
   }

@@ -33,7 +33,7 @@ export class SourceSettler {
   /** Settles what is through. @param last see SourceKind.outcomes @returns when to ask for the rest */
   async settle(job: LiveJob, status: RemoteStatus, last: boolean): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
-    const startedMs = context.clock.now();
+    const startedMs = context.clock.monotonic();
     const fields = this.#shard.fieldsOf(job);
     const cut = await this.#shard.permitted('downloads', async () => {
       signal.throwIfAborted();

@@ -38,13 +38,17 @@ test('after the wall clock was set back progress without a job is committed, and
 });
 
 test('a member that was last heard before the wall clock was set back still asks the group before it uploads', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 1 } } });
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 45_000 } } });
   const instance = world.start();
   await world.clock.advance(2_000);
   world.event(0);
+  await world.clock.advance(2_000);
   instance.group.isolate();
   world.clock.correct(-HOUR);
   await world.clock.advance(MINUTE);
+  const [batch, ...others] = world.service.batches.values();
+  assert.deepEqual([batch?.rows, others], [undefined, []], 'created, and not uploaded');
+  assert.equal(instance.gauge('shards_paused', { reason: 'membership' }), 1);
   assert.match(instance.health.conditions.get('reviews/group') ?? '', /have not answered group reviewers for \d+ s/);
 });
 
