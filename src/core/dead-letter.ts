@@ -20,11 +20,14 @@ export function eventId(topic: string, at: SourceCoordinate, replay: number): st
   return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
 }
 
-export interface DeadLetterContext {
+export interface LetterContext {
   readonly topic: string;
   readonly stage: DeadLetterStage;
   readonly replay: number;
-  /** Largest value that the dead-letter topic takes, bytes. */
+}
+
+export interface DeadLetterContext extends LetterContext {
+  /** A larger value is left out. */
   readonly maxValueBytes: number;
 }
 
@@ -43,11 +46,11 @@ export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLe
 }
 
 /** For a record that the source topic no longer has: only its coordinates are known. */
-export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): OutgoingRecord {
+export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: LetterContext): OutgoingRecord {
   return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
 }
 
-function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterContext): Header[] {
+function reasonHeaders(at: SourceCoordinate, poison: Poison, context: LetterContext): Header[] {
   return [
     [DEAD_LETTER_HEADERS.reason, poison.reason],
     [DEAD_LETTER_HEADERS.message, poison.message],

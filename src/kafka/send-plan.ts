@@ -3,24 +3,18 @@
  * nothing by size, and a send that spans two brokers may duplicate when one of them fails.
  */
 import type { IHeaders, Message } from 'kafkajs';
+import { BATCH_OVERHEAD_BYTES, recordBytes } from '../core/outgoing-bytes.ts';
 import type { OutgoingRecord, RecordHeaders } from '../core/record.ts';
 import { partitionOf } from './partitioner.ts';
 
 /** Below message.max.bytes (1,048,588 by default), with room for what the batch adds. */
 export const MAX_SEND_BYTES = 900_000;
 
-/** What a batch of records costs beside them, and some room. */
-const BATCH_OVERHEAD_BYTES = 128;
-
 /** Most bytes of one send to a topic with this max.message.bytes; undefined when it is not known. */
 export function sendBytesFor(maxMessageBytes: number | undefined): number {
   if (maxMessageBytes === undefined || !(maxMessageBytes > 0)) return MAX_SEND_BYTES;
   return Math.max(1, Math.min(MAX_SEND_BYTES, maxMessageBytes - BATCH_OVERHEAD_BYTES));
 }
-
-/** What a record costs beside its key, value and headers: lengths, deltas and attributes, at most. */
-const RECORD_OVERHEAD_BYTES = 32;
-const HEADER_OVERHEAD_BYTES = 10;
 
 export interface PlannedSend {
   readonly partition: number;
@@ -80,17 +74,6 @@ function encoded(record: OutgoingRecord): OutgoingRecord {
   if (typeof key !== 'string' && typeof value !== 'string') return record;
   const bytes = (text: Buffer | string | null) => (typeof text === 'string' ? Buffer.from(text) : text);
   return { key: bytes(key), value: bytes(value), ...(headers === undefined ? {} : { headers }) };
-}
-
-/** Size of a record in a batch, bytes, not less than it will be. */
-export function recordBytes({ key, value, headers }: OutgoingRecord): number {
-  let bytes = RECORD_OVERHEAD_BYTES + byteLength(key) + byteLength(value);
-  for (const [name, one] of headers ?? []) bytes += HEADER_OVERHEAD_BYTES + Buffer.byteLength(name) + byteLength(one);
-  return bytes;
-}
-
-function byteLength(value: Buffer | string | null | undefined): number {
-  return value === null || value === undefined ? 0 : Buffer.byteLength(value);
 }
 
 /** kafkajs hands headers to the writer of records as they are (record-batch.ts), which takes lists; its types know only objects. */

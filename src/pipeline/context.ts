@@ -51,6 +51,8 @@ export interface TopicFacts {
   readonly shards: number;
   /** Tombstones of the journal live this long: a replay must be faster than half of it. */
   readonly deleteRetentionMs: number;
-  /** Largest record value that the dead-letter topic takes, bytes. */
+  /** max.message.bytes of the output topic; Infinity when it may not be read. */
+  readonly maxOutputBytes: number;
+  /** That of the dead-letter topic; Kafka's default when it may not be read. */
   readonly maxDeadLetterBytes: number;
 }

@@ -1,8 +1,8 @@
 /** Dead letters as the engine writes them: whole where that is possible, with the record's coordinates alone where it is not. */
-import { type DeadLetterStage, deadLetter, deadLetterOf } from '../core/dead-letter.ts';
+import { type DeadLetterStage, deadLetter, deadLetterOf, type LetterContext } from '../core/dead-letter.ts';
 import { attempt } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
-import { bytesOf } from '../core/outgoing-bytes.ts';
+import { fits } from '../core/outgoing-bytes.ts';
 import type { OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
@@ -33,19 +33,29 @@ export function letterOf(
   const { context } = shard;
   const { topic } = context.options.source;
   const { partition, offset } = one;
-  const about = { topic, stage, replay, maxValueBytes: context.topics.maxDeadLetterBytes };
+  const about = { topic, stage, replay };
   let why = poison;
   if ('value' in one && mayBeWhole(shard, one, poison)) {
-    const whole = attempt(() => {
-      const record = deadLetter(one, poison, about);
-      bytesOf(record);
-      return record;
-    });
-    if ('made' in whole) return { record: whole.made, reason: poison.reason };
-    why = whole.poison;
+    const whole = attempt(() => wholeLetter(one, poison, about, context.topics.maxDeadLetterBytes));
+    if ('poison' in whole) why = whole.poison;
+    else if (whole.made !== undefined) return { record: whole.made, reason: poison.reason };
   }
   if (why.crash !== undefined) context.internal.report(stage, { topic, partition, offset }, why.crash);
   return { record: deadLetterOf({ partition, offset }, why, about), reason: why.reason };
+}
+
+/** Returns the letter with all that the topic takes of the record; undefined when key and headers alone are too much. */
+function wholeLetter(
+  record: SourceRecord,
+  poison: Poison,
+  about: LetterContext,
+  maxMessageBytes: number,
+): OutgoingRecord | undefined {
+  for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
+    const letter = deadLetter(record, poison, { ...about, maxValueBytes });
+    if (fits(letter, maxMessageBytes)) return letter;
+  }
+  return undefined;
 }
 
 /** Ends records of a job as dead letters. */

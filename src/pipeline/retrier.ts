@@ -171,11 +171,10 @@ export class Retrier {
         const { partition, offset } = item;
         const at = { partition, offset };
         const about = { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() };
-        const decision = chunk.isOversized(item)
-          ? { poison: tooLargeFor(output.topic) }
-          : attempted(() => context.kind.failure(item, error, about));
-        if ('made' in decision) return { ...at, record: decision.made };
-        refused.push({ ...at, poison: decision.poison });
+        const decision = attempted(() => context.kind.failure(item, error, about));
+        if ('made' in decision && this.#shard.mayPublish({ ...at, record: decision.made }))
+          return { ...at, record: decision.made };
+        refused.push({ ...at, poison: 'poison' in decision ? decision.poison : tooLargeFor(output.topic) });
         return undefined;
       },
       async (decisions) => {

@@ -190,7 +190,7 @@ class Pass {
       this.#retriedErrors.add(partition, offset);
       return;
     }
-    if (this.#shard.chunk.isOversized(row)) {
+    if (!this.#shard.mayPublish(row)) {
       this.#refused.push({ partition, offset, poison: tooLargeFor(this.#shard.context.options.output.topic) });
       return;
     }

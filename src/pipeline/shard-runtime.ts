@@ -1,6 +1,7 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
+import { fits } from '../core/outgoing-bytes.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
@@ -179,6 +180,11 @@ export class ShardRuntime {
     );
     if (job.left.size === 0) this.forget(job.record.id);
     if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
+  }
+
+  /** Whether the output topic takes a decision, as far as is known. */
+  mayPublish(decision: TerminalRecord): boolean {
+    return !this.chunk.isOversized(decision) && fits(decision.record, this.context.topics.maxOutputBytes);
   }
 
   /** Decisions about some of a job's records are out. */

@@ -151,7 +151,7 @@ export class SourceSettler {
     for (const one of outcomes) {
       const { partition, offset } = one;
       if (!job.left.has(partition, offset)) continue;
-      if ('record' in one && !chunk.isOversized(one)) fitting.push(one);
+      if ('record' in one && this.#shard.mayPublish(one)) fitting.push(one);
       else {
         const poison = 'poison' in one ? one.poison : tooLargeFor(context.options.output.topic);
         due.push({ partition, offset, record: records.get(placeOf(one)), poison });

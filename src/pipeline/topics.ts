@@ -9,8 +9,8 @@ import type { PipelineOptions } from './options.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
 const DEFAULT_MAX_SHARDS = 64;
-/** Room for a record's key, headers and framing below the topic's message size. */
-const FRAMING_BYTES = 64 * 1024;
+/** Kafka's default for max.message.bytes. */
+const MAX_MESSAGE_BYTES = 1_048_588;
 /** A broker may not know for a while of a topic that another one has just made. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
@@ -38,7 +38,8 @@ export async function prepareTopics(
   clock: Clock,
 ): Promise<TopicFacts> {
   const source = await mustExist(admin, options.source.topic, 'source');
-  checkOutput(await mustExist(admin, options.output.topic, 'output'), options.output.topic);
+  const output = await mustExist(admin, options.output.topic, 'output');
+  checkOutput(output, options.output.topic);
   const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
   checkOutput(deadLetters, options.deadLetters.topic);
   const owned = await ownCommits(admin, options, source.partitions);
@@ -46,12 +47,17 @@ export async function prepareTopics(
   if (found !== undefined) await checkJournal(admin, options, found);
   await refuseForgotten(admin, options, owned, found?.partitions);
   const journal = found ?? (await createJournal(admin, options, source, logger, clock));
-  const maxMessage = Number(deadLetters.settings.get('max.message.bytes') ?? 1_048_588);
   return {
     shards: journal.partitions,
     deleteRetentionMs: Number(journal.settings.get('delete.retention.ms')),
-    maxDeadLetterBytes: Math.max(0, maxMessage - FRAMING_BYTES),
+    maxOutputBytes: maxMessageOf(output) ?? Number.POSITIVE_INFINITY,
+    maxDeadLetterBytes: maxMessageOf(deadLetters) ?? MAX_MESSAGE_BYTES,
   };
+}
+
+function maxMessageOf({ settings }: TopicDescription): number | undefined {
+  const setting = settings.get('max.message.bytes');
+  return setting === undefined ? undefined : Number(setting);
 }
 
 async function mustExist(admin: ClusterAdmin, topic: string, role: string): Promise<TopicDescription> {

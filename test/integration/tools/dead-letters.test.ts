@@ -67,12 +67,7 @@ test('originals come back once, with key, value and headers as they were; the dr
     letterOf(source, record(3, 'x'.repeat(2_000)), 'too_large'),
     letterOf(source, record(4, null), 'null_value'),
     {
-      ...deadLetterOf(record(5, null), why('source_unavailable'), {
-        topic: source,
-        stage: 'rewind',
-        replay: 0,
-        maxValueBytes: 1,
-      }),
+      ...deadLetterOf(record(5, null), why('source_unavailable'), { topic: source, stage: 'rewind', replay: 0 }),
       partition: 1,
     },
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),

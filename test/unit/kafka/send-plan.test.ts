@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { recordBytes } from '../../../src/core/outgoing-bytes.ts';
 import { partitionOf } from '../../../src/kafka/partitioner.ts';
-import { MAX_SEND_BYTES, planSends, recordBytes, splitBySize } from '../../../src/kafka/send-plan.ts';
+import { MAX_SEND_BYTES, planSends, splitBySize } from '../../../src/kafka/send-plan.ts';
 import { headerList } from '../../support/headers.ts';
 
 describe('sends of a transaction', () => {

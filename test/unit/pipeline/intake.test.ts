@@ -412,13 +412,16 @@ test('a record that was waiting when its owner went keeps its age: it seals when
   world.assertExactlyOnce();
 });
 
-test('a dead letter that Kafka refuses for its size is found alone, and goes out with its coordinates; the partition goes on', async () => {
+test('a dead letter that is larger than its topic takes leaves its value out, or all but its coordinates; the shard is kept', async () => {
   const world = new World({ partitions: 1 });
-  world.start();
+  const instance = world.start();
   world.put(0, 'small', { key: 'a' });
   // Below the limit as it came, above it with the reason in its headers; its value alone would fit.
   world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
   world.put(0, 'small', { key: 'b' });
+  // A batch that is compressed may hold such records.
+  world.put(0, 'small', { key: 'k'.repeat(5_000_000) });
+  world.put(0, 'small', { headers: [['h'.repeat(2_000_000), 'x']] });
   world.event(0);
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -427,9 +430,12 @@ test('a dead letter that Kafka refuses for its size is found alone, and goes out
     .map(({ key, value, headers }) => [headerOf({ headers }, 'dead-letter-offset'), key && String(key), value && String(value)]);
   assert.deepEqual(letters.toSorted(), [
     ['0', 'a', 'small'],
-    ['1', null, null],
+    ['1', 'k', null],
     ['2', 'b', 'small'],
+    ['3', null, null],
+    ['4', null, null],
   ]);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });
 
 test('a record that waits alone when its shard changes hands keeps its age as well', async () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { lastHeader } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
-import { World, type WorldSettings } from '../../support/engine/world.ts';
+import { World, type WorldSettings, type WrapPorts } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
@@ -62,19 +62,46 @@ test('a decision that Kafka refuses for its size is found alone and ends as a de
   assert.equal(world.service.batches.size, 1);
 });
 
+/** The brokers tell what a record may be. */
+const told: WrapPorts = (ports) => ({
+  ...ports,
+  admin: changed(ports.admin, {
+    describeTopic: async (topic: string) => {
+      const found = await ports.admin.describeTopic(topic);
+      return found && { ...found, settings: new Map([...found.settings, ['max.message.bytes', '1048588']]) };
+    },
+  }),
+});
+
+const failing = (offset: number) => (ports: PipelinePorts) => ({
+  ...ports,
+  kind: changed(ports.kind, {
+    failure: (item, error, job) => {
+      const record = ports.kind.failure(item, error, job);
+      return item.offset === offset ? { ...record, value: HUGE } : record;
+    },
+  }),
+});
+
+for (const [what, wrap, settings] of [
+  ['decision', withResults(4), {}],
+  ['ERROR decision', failing(4), { service: { review: () => ({ state: 'failed' }) }, options: { retry: { attempts: 1 } } }],
+] as [string, WrapPorts, WorldSettings][]) {
+  test(`of a topic whose limit is known no ${what} above it is tried, and no shard is lost for it`, async () => {
+    const world = sixRecords({ ...settings, wrap: (ports, of) => told(wrap(ports, of), of) });
+    await world.untilSettled(30 * MINUTE);
+    world.assertExactlyOnce();
+    assert.deepEqual(decided(world), [0, 1, 2, 3, 5]);
+    assert.deepEqual(letterOf(world).slice(0, 2), ['4', 'too_large']);
+    assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  });
+}
+
 test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
   const world = sixRecords({
     service: { review: () => ({ state: 'failed' }) },
     options: { review: { typePauseMs: 1000 }, retry: { attempts: 1 } },
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        failure: (item, error, job) => {
-          const record = ports.kind.failure(item, error, job);
-          return item.offset === 1 ? { ...record, value: HUGE } : record;
-        },
-      }),
-    }),
+    wrap: failing(1),
   });
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
@@ -105,12 +132,12 @@ test('the dead letter of a record that no longer decodes, with headers larger th
     }),
   });
   world.start();
-  world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(969_900) }), { headers: [['trace', 't'.repeat(78_400)]] });
+  world.put(0, sourceValue({ type: 'a', content: 'x' }), { headers: [['trace', 't'.repeat(1_100_000)]] });
   world.event(0);
   await world.clock.runUntil(() => world.service.batches.size === 1, MINUTE);
   reading = false;
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([decided(world), letterOf(world)], [[1], ['0', 'bad_metadata', 'rewind']]);
-  assert.equal(lastHeader(world.published('dead')[0]?.headers ?? [], 'trace'), undefined);
+  assert.ok(lastHeader(world.published('dead')[0]?.headers ?? [], 'trace') === undefined);
 });

@@ -128,7 +128,12 @@ for (const [topic, role] of [
 test('an existing journal with the right settings is taken as it is', async () => {
   const { prepare, journal, logger } = world();
   journal(GOOD, 4);
-  assert.deepEqual(await prepare(), { shards: 4, deleteRetentionMs: 86_400_000, maxDeadLetterBytes: 1_048_588 - 65_536 });
+  assert.deepEqual(await prepare(), {
+    shards: 4,
+    deleteRetentionMs: 86_400_000,
+    maxOutputBytes: Number.POSITIVE_INFINITY,
+    maxDeadLetterBytes: 1_048_588,
+  });
   assert.equal(logger.lines.length, 0);
   const hour = world();
   hour.journal({ ...GOOD, 'delete.retention.ms': '3600000' });
@@ -182,13 +187,12 @@ test('one replica in sync is enough where there is one broker', async () => {
   assert.equal((await prepare()).shards, 6);
 });
 
-test('the dead-letter topic’s own message size bounds the values it is given', async () => {
-  const { kafka, prepare } = world({ topics: ['content', 'decisions'] });
+test('the message sizes of the outputs’ own topics bound what they are given', async () => {
+  const { kafka, prepare } = world({ topics: ['content'] });
   kafka.cluster.createTopic('dead', 1, { settings: [['max.message.bytes', '10000000']] });
-  assert.equal((await prepare()).maxDeadLetterBytes, 10_000_000 - 65_536);
-  const tiny = world({ topics: ['content', 'decisions'] });
-  tiny.kafka.cluster.createTopic('dead', 1, { settings: [['max.message.bytes', '1000']] });
-  assert.equal((await tiny.prepare()).maxDeadLetterBytes, 0);
+  kafka.cluster.createTopic('decisions', 1, { settings: [['max.message.bytes', '20000000']] });
+  const { maxOutputBytes, maxDeadLetterBytes } = await prepare();
+  assert.deepEqual([maxOutputBytes, maxDeadLetterBytes], [20_000_000, 10_000_000]);
 });
 
 const refused = (says: RegExp) => (error: unknown) => error instanceof RefusedError && says.test(error.message);
