@@ -17,15 +17,16 @@ export interface RecordFields {
   readonly headers?: readonly (readonly [name: string, value: Bytes])[];
 }
 
-/** Records of one topic carry the same few header names. */
+/** Records of one topic carry the same few header names, and short ones. */
 const NAMES = new Map<string, Buffer>();
 const MAX_NAMES = 1_000;
+const MAX_NAME_CHARACTERS = 100;
 
 function nameBytes(name: string): Buffer {
   let bytes = NAMES.get(name);
   if (bytes === undefined) {
     bytes = Buffer.from(name);
-    if (NAMES.size < MAX_NAMES) NAMES.set(name, bytes);
+    if (NAMES.size < MAX_NAMES && name.length <= MAX_NAME_CHARACTERS) NAMES.set(name, bytes);
   }
   return bytes;
 }
