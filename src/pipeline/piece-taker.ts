@@ -1,6 +1,7 @@
 /** Takes the records of a piece that nobody has claimed: decodes them, buffers them by type, seals full and old buffers. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import { NotPrepared } from '../core/internal-error.ts';
+import { fits } from '../core/outgoing-bytes.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
 import type { Decoded, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
@@ -129,12 +130,20 @@ export class PieceTaker {
   }
 
   #decode(record: SourceRecord, replay: number): Decoded | 'unprepared' {
+    const { kind, topics, options } = this.#shard.context;
+    let decoded: Decoded;
     try {
-      return this.#shard.context.kind.decode(record, replay);
+      decoded = kind.decode(record, replay);
     } catch (error) {
       if (error instanceof NotPrepared) return 'unprepared';
       throw error;
     }
+    if (!('item' in decoded)) return decoded;
+    const { key, outputKey = key, headers } = decoded.item;
+    if (fits({ key: outputKey, value: null, headers }, topics.maxOutputBytes)) return decoded;
+    // No decision about it could be published: it is not reviewed either.
+    const message = `key and headers alone are larger than a record of topic ${options.output.topic} may be: raise its max.message.bytes`;
+    return { poison: { reason: 'too_large', message } };
   }
 
   #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {

@@ -97,6 +97,20 @@ for (const [what, wrap, settings] of [
   });
 }
 
+test('a record with a key larger than the output topic takes is not reviewed', async () => {
+  const world = new World({ partitions: 1, wrap: told });
+  world.start();
+  world.put(0, sourceValue({ type: 'a', content: 'x' }), { key: 'k'.repeat(1_100_000) });
+  world.event(0);
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([decided(world), letterOf(world)], [[1], ['0', 'too_large', 'decode']]);
+  assert.deepEqual(
+    [...world.service.batches.values()].map(({ rows }) => rows?.length),
+    [1],
+  );
+});
+
 test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
   const world = sixRecords({
     service: { review: () => ({ state: 'failed' }) },
