@@ -14,13 +14,13 @@ const CLAIMS_AT_A_TIME = 8;
 /** Times content and metadata: escapes make JSON longer, and an event has other members. */
 const LARGEST_RECORD = 4;
 
-/** What a record of the source may be before anything of it is looked at. */
+/** Limits on source records, applied before their contents are decoded. */
 export function readLimits(source: PipelineConfig['source']): ReadLimits {
   const { maxContentBytes, maxMetadataBytes, maxHeaders, maxBatchUnpackedBytes } = source;
   return { maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes), maxHeaders, maxBatchUnpackedBytes };
 }
 
-/** Of the topics that pipelines read; undefined for all others. */
+/** Limits for a topic that a pipeline reads; undefined for any other topic. */
 export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimits | undefined {
   return (topic) => {
     const read = pipelines.find(({ source }) => source.topic === topic);

@@ -1,4 +1,4 @@
-/** What the service says about the work of a pipeline, by its kind, for the tools that look at it. */
+/** State of a pipeline's remote work at the service, by kind, for the inspection tools. */
 import type { PipelineConfig } from '../config/schema.ts';
 import type { SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';

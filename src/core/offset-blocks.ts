@@ -7,7 +7,7 @@ export const BLOCK = 256;
 const BLOCK_BYTES = BLOCK / 8;
 
 export const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
-/** Of the byte that holds an offset, in its block. */
+/** Index, within its block, of the byte that holds an offset. */
 export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
 
 export class OffsetBlocks {

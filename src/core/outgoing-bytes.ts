@@ -1,9 +1,9 @@
 /** Sizes of records that are to be published. */
 import type { OutgoingRecord } from './record.ts';
 
-/** What a batch of records costs beside them, and some room. */
+/** Overhead of a batch beside its records, bytes, with some room. */
 export const BATCH_OVERHEAD_BYTES = 128;
-/** What a record costs beside its key, value and headers: lengths, deltas and attributes, at most. */
+/** Largest overhead of a record beside its key, value and headers, bytes: lengths, deltas and attributes. */
 const RECORD_OVERHEAD_BYTES = 32;
 const HEADER_OVERHEAD_BYTES = 10;
 /** UTF-8 has no more for a character. */

@@ -93,7 +93,7 @@ export interface Poison {
   readonly reason: PoisonReason;
   /** What was expected, where; never the content itself (I6). */
   readonly message: string;
-  /** Of an internal error: exception class and stack frames, for the log. */
+  /** Exception class and stack frames of an internal error, for the log. */
   readonly crash?: string;
 }
 

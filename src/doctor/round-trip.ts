@@ -101,7 +101,7 @@ interface Compared {
   readonly hasResult: boolean;
 }
 
-/** What is wrong with the results. */
+/** Problem with the results. */
 async function compared(
   slices: ReturnType<Extract<PipelineKind, { results: unknown }>['results']>,
   item: ContentItem,

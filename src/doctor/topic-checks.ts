@@ -112,7 +112,7 @@ function letterFindings(pipeline: PipelineParts, description: TopicDescription, 
 /** Kafka's default, 1,048,588, is above it. */
 const SMALL_MESSAGE_BYTES = 900_000;
 
-/** What is written is cut to the size that the topic takes; a single record cannot be cut. */
+/** Writes are split to the size that the topic accepts; a single record cannot be split. */
 function smallMessages(takes: number | undefined, consequence: string): Finding[] {
   if (takes === undefined || takes >= SMALL_MESSAGE_BYTES) return [];
   return [

@@ -60,7 +60,7 @@ export const REASONS: Readonly<Record<UnknownReason, string>> = {
   reset: 'the group was reset, and the journal no longer tells which records that passed over',
   start: 'the journal does not tell where the pipeline began: it was written by an older version',
   journal:
-    'the group had offsets when this journal was made: whether an earlier journal had the records before them under review cannot be told',
+    'the group had offsets when this journal was made: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: ask again',
   filter: 'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
 };

@@ -4,11 +4,11 @@ import type { ClusterAdmin } from '../core/ports/kafka.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
 import type { SourceRecord } from '../core/record.ts';
 
-/** What the service says about a batch, an import or a decision. */
+/** State of a batch, an import or a decision at the service. */
 export interface RemoteBatch {
   /** As the interface spells it, or as the service does when it is another; `unknown_to_service` for 404 and 410; `unreadable_answer`. */
   readonly status: string;
-  /** What is wrong with an unreadable answer: call, id and cause. */
+  /** Problem with an unreadable answer: call, id and cause. */
   readonly problem?: string;
   readonly finished: number | undefined;
   readonly total: number | undefined;

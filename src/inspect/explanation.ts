@@ -59,7 +59,7 @@ export interface FoundTerminal {
 export interface Explanation {
   readonly partition: number;
   readonly offset: number;
-  /** Of the pipeline. */
+  /** Kind of the pipeline. */
   readonly kind: string;
   readonly state: RecordState;
   /** A sentence for people. */
@@ -122,6 +122,6 @@ export function summarise({ kind, state, jobs, terminals, position }: Omit<Expla
     case 'missing':
       return 'MISSING: the journal calls it settled, yet neither output has a terminal record for it.';
     case 'unknown':
-      return 'It has no terminal record, and it can no longer be told why: the notes say what is not known any more.';
+      return 'It has no terminal record, and the reason can no longer be determined: see the notes.';
   }
 }

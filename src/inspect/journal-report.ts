@@ -149,7 +149,7 @@ function jobReport(shard: number, { record, left }: LiveJob, about: Circumstance
 }
 
 export interface Circumstances {
-  /** Of the pipeline. */
+  /** Kind of the pipeline. */
   readonly kind: string;
   readonly service: RemoteBatch | undefined;
   /** Some replica runs. */

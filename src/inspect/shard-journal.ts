@@ -108,7 +108,7 @@ export async function forgottenOffsets(
   return own;
 }
 
-/** What the journal says about one partition. @param forgotten of `forgottenOffsets` */
+/** Progress of one partition according to the journal. @param forgotten result of `forgottenOffsets` */
 export function journalWord(journal: ShardJournal | undefined, partition: number, forgotten?: number): JournalWord {
   const progress = journal?.state.progress.get(partition);
   const live = journal?.live.get(partition);

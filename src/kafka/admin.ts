@@ -162,7 +162,7 @@ export class KafkaAdmin implements ClusterAdmin {
     return (await this.writable(topic)).partitions;
   }
 
-  /** What a producer must know of a topic; a few minutes old at most. Rejects when it does not exist. */
+  /** Facts about a topic that a producer needs, at most a few minutes old. Rejects when the topic does not exist. */
   writable(topic: string): Promise<WritableTopic> {
     const nowMs = performance.now();
     const kept = this.#writable.get(topic);

@@ -5,7 +5,7 @@ export interface GroupOptions {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** Of records of the source topic. Default: those of topics that the connector writes itself. */
+  /** Limits on records of the source topic. Default: those for topics that the connector writes itself. */
   readonly limits?: ReadLimits;
   /** Default 30,000 ms. */
   readonly sessionTimeoutMs?: number;

@@ -39,7 +39,7 @@ export class PartitionFetch {
   /** Last stable offset: what a read_committed consumer can reach. */
   readonly endOffset: number;
   readonly #fetched: FetchedBytes;
-  /** Of a log that has grown beyond what a number holds: reading its pieces fails. */
+  /** Failure for a log that has grown beyond 2^53 offsets: reading its pieces throws it. */
   readonly failure: UnusableOffset | undefined;
 
   constructor(topic: string, fetchedOffset: string, data: PartitionData) {

@@ -168,7 +168,7 @@ export class KafkaSourceReader implements SourceReader {
   }
 }
 
-/** What of a piece lies at or below an offset. */
+/** Part of a piece that lies at or below an offset. */
 function upTo(to: number, { records, unreadable, nextOffset }: RecordPiece): RecordPiece {
   return {
     records: records.filter(({ offset }) => offset <= to),

@@ -17,7 +17,7 @@ export interface ProducersOptions {
   readonly transactionTimeoutMs?: number;
 }
 
-/** What a producer must know of a topic; a few minutes old at most. */
+/** Facts about a topic that a producer needs, at most a few minutes old. */
 export interface WritableTopic {
   readonly partitions: number;
   /** undefined when the settings of the topic may not be read. */

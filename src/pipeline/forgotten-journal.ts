@@ -46,7 +46,7 @@ export async function refuseForgotten(
 ): Promise<void> {
   if (owned.length === 0) return;
   if (shards === undefined) throw new RefusedError(forgottenJournal(options, owned, 'does not exist'));
-  // A partition without a leader has no end to be told: its claim looks when it has one.
+  // A partition without a leader has no known end: its claim looks when it has one.
   const ends = await admin.ends(options.journal.topic, [...new Set(owned.map((partition) => partition % shards))]);
   const empty = [...ends].filter(([, end]) => end === 0).map(([shard]) => shard);
   if (empty.length === 0) return;

@@ -196,7 +196,7 @@ export class Intake implements EndsWanted {
     }
   }
 
-  /** What was taken before records that cannot be decoded yet is passed when the batch is read again. */
+  /** Records taken before those that cannot be decoded yet are passed when the batch is read again. */
   async #takeAll(batch: FetchedBatch): Promise<void> {
     // Twice as patient each time, as in readToDecode.
     for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {

@@ -6,7 +6,7 @@ import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 /** Lines for each place in the code; from then on one for every so many. */
 const FIRST_LINES = 20;
 const EVERY = 1_000;
-/** Places in the code that are told apart. */
+/** Places in the code that are counted separately. */
 const MAX_PLACES = 200;
 
 export class InternalErrors {

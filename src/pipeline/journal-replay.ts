@@ -75,7 +75,7 @@ export class JournalReplay {
     if (!this.#folding) void this.#foldAll();
   }
 
-  /** Never rejects: a failure is what the reader of the state is told. */
+  /** Never rejects: the reader of the state gets the failure. */
   async #foldAll(): Promise<void> {
     this.#folding = true;
     try {

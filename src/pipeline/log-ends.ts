@@ -85,7 +85,7 @@ export class EndsInquiry {
     this.start(waits);
   }
 
-  /** Partitions without a leader are read by nobody: their wait is shown until they have one. */
+  /** Partitions without a leader cannot be read: their wait is shown until they have one. */
   #waitForLeaders(partitions: readonly number[], waits?: WaitReasons): void {
     for (const [partition, end] of this.#leaderless) {
       if (partitions.includes(partition)) continue;

@@ -1,4 +1,4 @@
-/** Takes the records of a piece that nobody has claimed: decodes them, buffers them by type, seals full and old buffers. */
+/** Takes the unclaimed records of a piece: decodes them, buffers them by type, seals full and old buffers. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import { NotPrepared } from '../core/internal-error.ts';
 import { fits } from '../core/outgoing-bytes.ts';
@@ -10,9 +10,9 @@ import type { ShardRuntime } from './shard-runtime.ts';
 import { DECODING_TURN_MS, sourceRecreated } from './source-log.ts';
 import type { Undecodable, UndecodableRecords, UnreadableRange } from './undecodable.ts';
 
-/** What is left to do for a piece: dead letters, and perhaps the rest of its records. */
+/** Work left for a piece: dead letters, and perhaps the rest of its records. */
 export interface Taken extends UndecodableRecords {
-  /** What is still to be taken of the piece. */
+  /** Records of the piece that are still to be taken. */
   readonly rest: RecordPiece | undefined;
 }
 

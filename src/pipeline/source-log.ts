@@ -33,7 +33,7 @@ export async function rangesBehind(
 /** The source topic does not hold what was read there. */
 export function sourceRecreated({ source, journal }: PipelineOptions, partition: number, offset: number): RefusedError {
   return new RefusedError(
-    `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and made anew, or lost its newest records. ` +
+    `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and created again, or lost its newest records. ` +
       `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
   );
 }

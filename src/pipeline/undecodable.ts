@@ -17,7 +17,7 @@ export interface UnreadableRange extends UnreadableRecords {
   readonly partition: number;
 }
 
-/** What a piece holds that cannot be decoded or read. */
+/** Records of a piece that cannot be decoded, and offsets that cannot be read. */
 export interface UndecodableRecords {
   readonly records: readonly Undecodable[];
   readonly unreadable: UnreadableRange | undefined;

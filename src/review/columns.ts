@@ -117,7 +117,7 @@ export class RowLayout {
   }
 }
 
-/** What a cell can hold of a text: many CSV readers refuse U+0000, and with it the whole file. */
+/** Text as a cell can hold it: many CSV readers refuse U+0000, and with it the whole file. */
 function visible(text: string): string {
   return fitsInCell(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
 }

@@ -108,7 +108,7 @@ export async function* readResults(
 export class RecordParser extends Parser {
   readonly #records: string[][];
   readonly #maxRowBytes: number;
-  /** Of the row that is not through yet, in whole slices: csv-parse counts what is in cells, and an empty one costs memory too. */
+  /** Bytes of the unfinished row, in whole slices: csv-parse counts the contents of cells, and an empty cell takes memory too. */
   #rowBytes = 0;
   #rowEnded = false;
   #isTooWide = false;

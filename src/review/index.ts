@@ -31,7 +31,7 @@ const DEFAULT_MAX_ROW_BYTES = 64 * 1024 * 1024;
 const MAX_TYPES = 1000;
 /** Notices remembered, so that each is told once. */
 const MAX_NOTICES = 1000;
-/** Of a header of the service, which may be as long as a row. */
+/** Longest part shown of a service's column name, which may be as long as a row. */
 const MAX_NOTICE_CHARACTERS = 100;
 
 /** The pipeline kind of batch reviews. @throws RangeError on a path or a column name that cannot work. */

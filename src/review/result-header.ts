@@ -25,7 +25,7 @@ export interface WantedColumns {
   readonly resultColumn?: string | undefined;
 }
 
-/** What earlier files of a pipeline showed of its columns. */
+/** Columns seen in earlier files of a pipeline. */
 export interface SeenColumns {
   /** The only result column of the latest file that had just one. */
   result: string | undefined;

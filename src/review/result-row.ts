@@ -13,7 +13,7 @@ import { parseShape } from './metadata-shape.ts';
 import { type Reference, readReference } from './reference.ts';
 import type { ResultHeader } from './result-header.ts';
 
-/** What is logged of each kind of notice. */
+/** Log message of each kind of notice. */
 export const NOTICES = {
   unknown_column: 'the result files have a column that the interface does not mention',
   unknown_status: 'the result files have a status that the interface does not mention',

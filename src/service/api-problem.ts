@@ -17,7 +17,7 @@ export function failureOfStatus(status: number): ServiceFailure {
 }
 
 export interface Words {
-  /** How much of the service's words is shown: a message about uploaded rows may quote them, which cannot be told from other text (I6). */
+  /** Parts of an error answer that are shown: a message about uploaded rows may quote them, and quotes cannot be recognised (I6). */
   readonly said: 'message' | 'code';
   /** Never shown, also when the service sends them. */
   readonly secrets: readonly string[];
@@ -41,7 +41,7 @@ export function apiProblem(answer: HttpAnswer, text: string, { said, secrets }: 
   };
 }
 
-/** Of the failed validations of one request. */
+/** Most failed validations shown for one request. */
 const MAX_VALIDATIONS = 3;
 const MAX_STEPS = 8;
 const MAX_STEP = 32;

@@ -10,7 +10,7 @@ export interface UnreadableRecords {
   readonly from: number;
   /** One past the last. */
   readonly to: number;
-  /** Of the record, or for a whole batch (`unreadable_batch`) of the batch. */
+  /** Timestamp of the record; of the batch, for `unreadable_batch`. */
   readonly timestampMs: number;
   /** `unreadable_batch`, `too_large` or `too_many_headers`. */
   readonly poison: Poison;
@@ -183,7 +183,7 @@ export interface ClusterAdmin {
   ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>>;
   /**
    * End of each partition asked for, whether or not it can be read: records of open transactions count (the high watermark). For
-   * numbers that are shown: asked once more at most. A partition without a leader has no end to be told, and is left out.
+   * numbers that are shown: asked once more at most. A partition without a leader has no known end, and is left out.
    */
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** What the group has committed for each partition asked for. */

@@ -96,7 +96,7 @@ export interface KindSteps {
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * After `prepare`. Understands a source record, or says why not. @throws NotPrepared; after any other exception the record ends with reason internal_error. `again` is given in a rewind: the record was accepted
+   * Decodes a source record, or returns the reason why it cannot. Called after `prepare`. @throws NotPrepared; after any other exception the record ends with reason internal_error. `again` is given in a rewind: the record was accepted
    * before, so it keeps its job's type and passes every filter and list of allowed types.
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;

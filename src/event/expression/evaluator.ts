@@ -17,11 +17,11 @@ export type Node = Parameters<typeof TreeInterpreter.search>[0];
 type Given = Parameters<typeof TreeInterpreter.visit>[1];
 type Found = ReturnType<typeof TreeInterpreter.visit>;
 
-/** What the expressions for one record may do together: nodes visited and entries handled. About a fifth of a second. */
+/** Budget shared by all expressions for one record, in nodes visited and entries handled: about a fifth of a second. */
 const MAX_STEPS = 2_000_000;
-/** What an entry costs that is a member of an object: names are hashed, and objects of many are slow. */
+/** Cost of an entry that is a member of an object: names are hashed, and large objects are slow. */
 const STEPS_A_MEMBER = 8;
-/** What an entry costs of a list that is put in order, or becomes members. */
+/** Cost of an entry of a list that is sorted, or turned into members. */
 const STEPS_AN_ENTRY: Readonly<Record<string, number>> = { from_items: 8, group_by: 8, sort: 8, sort_by: 8 };
 /** Functions that look for one text in another, and how many comparisons of characters cost a step: at worst as many as both lengths multiplied. */
 const SEARCHES = new Set(['contains', 'find_first', 'find_last', 'replace', 'split']);

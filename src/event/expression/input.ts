@@ -7,7 +7,7 @@ export class EventInput {
   readonly event: ContentEvent;
   readonly record: SourceRecord;
   readonly topic: string;
-  /** What expressions have spent on this record so far: all of them share one budget. */
+  /** Steps spent on this record so far: all expressions share one budget. */
   steps = 0;
   #whole: object | undefined;
 

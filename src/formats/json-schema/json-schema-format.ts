@@ -22,7 +22,7 @@ export interface JsonSchemaOptions {
   readonly validate: boolean;
 }
 
-/** Of the check of a value whose schema does not bound it. A few milliseconds are usual for a megabyte. */
+/** Deadline for validating a value against a schema that may run long, ms. A megabyte usually takes a few milliseconds. */
 const DEADLINE_MS = 250;
 
 interface Loaded {

@@ -1,6 +1,6 @@
 /** Schemas whose check of a value may take longer than a pass over it. */
 
-/** Of these, a recursive one tries its alternatives at each level of a value. */
+/** References: a schema that is recursive by them tries its alternatives at each level of a value. */
 const REFERENCES = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 
 /** Whether a hostile value could make the check long. Says yes in vain, never no in vain. */

@@ -26,7 +26,7 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-/** What a batch says of itself; to be believed as far as its checksum is right. */
+/** Header of a batch; only trustworthy if its checksum is right. */
 export interface BatchHeader {
   /** 2, or 0 and 1 for the old formats. Anything else: the batch is broken, or of a format that is not known here. */
   readonly magic: number;

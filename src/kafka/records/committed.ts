@@ -1,4 +1,4 @@
-/** What a read_committed consumer may see, by the headers of the batches. */
+/** Visibility of batches to a read_committed consumer, decided by their headers. */
 import type { BatchHeader } from './batch-walk.ts';
 import { RECORDS_AT } from './batch-walk.ts';
 import type { AbortedTransaction } from './fetched-bytes.ts';

@@ -1,4 +1,4 @@
-/** What the record reader is given. */
+/** Input of the record reader. */
 
 export interface AbortedTransaction {
   readonly producerId: string;

@@ -3,7 +3,7 @@ import type { RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
 
-/** What the objects of a record, and of a header, take in memory, roughly. */
+/** Rough memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
 const DEFAULT_PIECE_BYTES = 256 * 1024;

@@ -16,7 +16,7 @@ export interface BatchRouteParts extends AddressParts {
   readonly authorize: Authorize;
 }
 
-/** Of an upload, in a `quote` fault. */
+/** Longest part of an upload that a `quote` fault repeats. */
 const QUOTED_BYTES = 4096;
 
 const upload = { folder: UPLOADS, contentType: CONTENT_TYPES.csv, idName: 'batch_id' };

@@ -5,7 +5,7 @@
  */
 
 const ROOM_BYTES = 64 * 1024 * 1024;
-/** What a decompressor takes beside its window. */
+/** Memory of a decompressor beside its window, bytes. */
 const DECOMPRESSOR_BYTES = 1024 * 1024;
 const PATIENCE_MS = 1_000;
 

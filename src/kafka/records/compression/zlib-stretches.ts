@@ -10,7 +10,7 @@ export interface ZlibKind {
   stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
   /** Size of the member's window. */
   windowBytes(packed: Buffer): number;
-  /** What stands behind the packed data of each member. */
+  /** Bytes behind the packed data of each member. */
   readonly trailerBytes: number;
 }
 
