@@ -129,7 +129,7 @@ async function positions(
     else if (watermark !== undefined && watermark > range.end)
       findings.push(
         failed(
-          `partition ${partition} ends at offset ${range.end}, but was read up to ${watermark}: the topic was deleted and made anew`,
+          `partition ${partition} ends at offset ${range.end}, but was read up to ${watermark}: the topic was deleted and created again`,
           'give the pipeline a new journal topic and a new group',
         ),
       );

@@ -168,7 +168,7 @@ function startPosition(
 
   if (!reset && progress.watermark > range.end) {
     throw new RefusedError(
-      `source topic ${options.source.topic} ends at offset ${range.end} in partition ${partition}, but this pipeline has read up to ${progress.watermark}: the topic was deleted and made anew. ` +
+      `source topic ${options.source.topic} ends at offset ${range.end} in partition ${partition}, but this pipeline has read up to ${progress.watermark}: the topic was deleted and created again. ` +
         `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${options.journal.topic} still holds can no longer be retried.`,
     );
   }

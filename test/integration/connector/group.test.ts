@@ -161,7 +161,7 @@ test('offsets set forward with kafka-consumer-groups are honoured: skipped and c
   assert.ok(terminal.all.slice(before.length).every(({ eventId }) => eventId.endsWith('#1')));
 });
 
-test('a source topic that was deleted and made anew is refused with exit 4, whether it is shorter or longer than the old one', async () => {
+test('a source topic that was deleted and created again is refused with exit 4, whether it is shorter or longer than the old one', async () => {
   const stack = await begin(1);
   const admin = await kafka.admin();
   const topic = stack.topics.source;
@@ -181,7 +181,7 @@ test('a source topic that was deleted and made anew is refused with exit 4, whet
     const { code } = await refused.process.exited;
     const log = refused.lines.join('\n');
     assert.equal(code, 4, log);
-    assert.match(log, /the topic was deleted and made anew.* Give the pipeline a new journal topic and a new group/);
+    assert.match(log, /the topic was deleted and created again.* Give the pipeline a new journal topic and a new group/);
     assert.ok(log.includes(topic));
   }
   await terminal.refresh();

@@ -330,7 +330,7 @@ test('a source topic that was made anew is refused, though its offsets would fit
   for (let n = 0; n < 30; n++) world.event(0);
   const second = world.start();
   await world.clock.advance(10_000);
-  assert.match(second.refused?.message ?? '', /offset 9 in partition 0 of source topic content .* was deleted and made anew/);
+  assert.match(second.refused?.message ?? '', /offset 9 in partition 0 of source topic content .* was deleted and created again/);
   assert.equal(world.decisions().length, 10);
 });
 

@@ -73,7 +73,7 @@ test('a source topic that is made anew under a running owner is refused as soon 
   world.kafka.cluster.createTopic('content', 1);
   world.event(0);
   await world.clock.advance(10_000);
-  assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* made anew/);
+  assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* created again/);
 });
 
 test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
