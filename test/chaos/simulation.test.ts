@@ -70,8 +70,9 @@ const OUTCOMES = [
   ...['items_recovered_total', 'items_resubmitted_total', 'unread_records_lost_total', 'reset_skipped_records_total'],
   'resets taken up',
   ...SIMULATED_KINDS.map((kind) => `histories of kind ${kind}`),
-  // upload_too_large takes more refusals of a type in a row than are drawn here: broken-results.test.ts.
-  ...['SUCCESS', 'batch_failed', 'upload_rejected', 'review_timeout'].map((said) => `import ends with ${said}`),
+  ...['SUCCESS', 'batch_failed', 'upload_rejected', 'upload_too_large', 'review_timeout'].map(
+    (said) => `import ends with ${said}`,
+  ),
   ...['SUCCESS', 'review_failed', 'decision_unknown', 'decision_unreadable', 'review_timeout'].map(
     (said) => `lookup ends with ${said}`,
   ),

@@ -87,8 +87,13 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
   return { kind: 'commit', fate: fates[random.below(fates.length)] as CommitFate };
 }
 
+/** One history in so many has a storage that refuses nearly every upload. */
+const REFUSING_EVERY = 20;
+
 export function serviceFaults(strikes: Strikes, seed: number, world: () => World): ServiceScript {
   const chance = new Chance(seed + 2);
+  // A storage that refuses nearly every upload: only many refusals of a type in a row end records.
+  const refusing = seed % REFUSING_EVERY === 0;
   return {
     arrivalMs: (remoteId) => {
       const strike = strikes.at('arrival', 'late upload', 0.12, (random) => ({
@@ -98,7 +103,10 @@ export function serviceFaults(strikes: Strikes, seed: number, world: () => World
       return strike?.kind === 'late upload' ? strike.ms : chance.of(`arrival/${remoteId}`).below(400);
     },
     fault: (operation) => {
-      const strike = strikes.at(`service/${operation}`, `service ${operation}`, 0.1, (random) => drawFault(operation, random));
+      const refused = refusing && operation === 'upload';
+      const draw = (random: SeededRandom): Strike =>
+        refused ? { kind: 'service', fault: { failure: 'too_large' } } : drawFault(operation, random);
+      const strike = strikes.at(`service/${operation}`, `service ${operation}`, refused ? 0.9 : 0.1, draw);
       return strike?.kind === 'service' ? strike.fault : undefined;
     },
     review: (batch) => planReview(batch, strikes, chance, world()),
