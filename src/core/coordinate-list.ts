@@ -10,6 +10,8 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
   readonly length: number;
   /** Timestamp of the oldest record, ms; Infinity when empty. */
   readonly oldestMs: number;
+  /** Timestamp of the newest record, ms; -Infinity when empty. */
+  readonly newestMs: number;
   readonly #partitions: Int32Array;
   readonly #offsets: Float64Array;
   readonly #timestamps: Float64Array;
@@ -22,6 +24,7 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
     this.#offsets = Float64Array.from(items, ({ offset }) => offset);
     this.#timestamps = Float64Array.from(items, ({ timestampMs }) => timestampMs);
     this.oldestMs = this.#timestamps.reduce((oldest, ms) => Math.min(oldest, ms), Number.POSITIVE_INFINITY);
+    this.newestMs = this.#timestamps.reduce((newest, ms) => Math.max(newest, ms), Number.NEGATIVE_INFINITY);
     for (const { partition, replay } of items) this.#replays.set(partition, replay);
   }
 

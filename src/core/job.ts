@@ -36,6 +36,8 @@ export interface JobRecord {
   /** Wall clock, ms: when the remote job was created, and the timestamp of its oldest event. */
   readonly createdMs: number;
   readonly oldestEventMs: number;
+  /** Timestamp of its newest event, ms. Missing in jobs of earlier versions. */
+  readonly newestEventMs?: number;
   readonly sources: readonly JobSource[];
 }
 

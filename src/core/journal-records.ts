@@ -150,6 +150,7 @@ function readJob(fields: Fields, id: string): JobRecord {
     fields.offsets(offsets, MAX_NAMED);
     return { partition: one.count('partition'), replay: one.count('replay'), offsets };
   });
+  const newest = fields.raw('newestEventMs') === undefined ? {} : { newestEventMs: fields.number('newestEventMs') };
   return {
     id,
     remoteId: fields.text('remoteId'),
@@ -164,6 +165,7 @@ function readJob(fields: Fields, id: string): JobRecord {
     bytes: fields.count('bytes'),
     createdMs: fields.count('createdMs'),
     oldestEventMs: fields.number('oldestEventMs'),
+    ...newest,
     sources,
   };
 }

@@ -9,7 +9,7 @@ import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import { readToDecode, type UnreadableRecord } from './source-log.ts';
+import { assertSameLog, readToDecode, type UnreadableRecord, type WrittenBetween, writtenBetween } from './source-log.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** Records to be read again, and what becomes of them. */
@@ -40,6 +40,7 @@ interface Ready {
 
 interface Reading extends Ready {
   readonly records: CoordinateList;
+  readonly written: WrittenBetween;
   /** Those not found yet. */
   readonly left: CoordinateSet;
   readonly items: ContentItem[];
@@ -146,8 +147,9 @@ export class Rewind {
     }
   }
 
-  #decode({ wanted, records, left, items, unreadable }: Reading, record: SourceRecord): void {
+  #decode({ wanted, records, written, left, items, unreadable }: Reading, record: SourceRecord): void {
     const { partition, offset, timestampMs } = record;
+    assertSameLog(this.#shard.context.options, record, written);
     left.delete(partition, offset);
     const replay = records.replayOf(partition);
     const decoded = this.#shard.context.kind.decode(record, replay, { type: wanted.type });
@@ -183,5 +185,6 @@ function allOf(readings: readonly Reading[]): CoordinateSet {
 
 function reading(ready: Ready): Reading {
   const records = ready.wanted.records();
-  return { ...ready, records, left: CoordinateSet.of(records), items: [], unreadable: new Map(), lost: new Map() };
+  const written = writtenBetween(ready.wanted.from ?? records);
+  return { ...ready, records, written, left: CoordinateSet.of(records), items: [], unreadable: new Map(), lost: new Map() };
 }

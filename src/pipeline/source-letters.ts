@@ -6,7 +6,7 @@ import { type Poison, placeOf, type SourceCoordinate, type SourceRecord } from '
 import type { Held } from './in-hand.ts';
 import { letterOf, mayBeWhole } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { readAgain } from './source-log.ts';
+import { assertSameLog, readAgain, writtenBetween } from './source-log.ts';
 
 export interface SourceLetters {
   readonly records: CoordinateList;
@@ -67,6 +67,10 @@ export class SourceLetterQueue {
       const whole = [...due.values()].filter(({ at, letters }) => mayBeWhole(this.#shard, at, letters.poison));
       const wanted = CoordinateSet.of(whole.map(({ at }) => at));
       await readAgain(this.#shard, wanted, async (found) => {
+        for (const one of found) {
+          const { records, from } = (due.get(placeOf(one)) as Queued).letters;
+          assertSameLog(context.options, one, writtenBetween(from ?? records));
+        }
         await this.#publish(found, due);
         for (const one of found) due.delete(placeOf(one));
       });

@@ -1,5 +1,6 @@
 /** Questions about the source topic's log, and records that are read from it again. */
-import type { CoordinateSet } from '../core/job.ts';
+import type { CoordinateList } from '../core/coordinate-list.ts';
+import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange, RecordPiece, UnreadableRecords } from '../core/ports/kafka.ts';
 import type { Header, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
@@ -36,6 +37,24 @@ export function sourceRecreated({ source, journal }: PipelineOptions, partition:
     `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and created again, or lost its newest records. ` +
       `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
   );
+}
+
+/** Timestamps of the oldest and the newest of some records, ms, as far as they are known. */
+export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
+
+/** Times that records must show when they are read again: those of their job, or of their list if they are in none. */
+export function writtenBetween(of: LiveJob | CoordinateList): WrittenBetween {
+  if (!('record' in of)) return [of.oldestMs, of.newestMs];
+  return [of.record.oldestEventMs, of.record.newestEventMs ?? Number.POSITIVE_INFINITY];
+}
+
+/** @throws RefusedError when a record that is read again is not the one that was read there before */
+export function assertSameLog(
+  options: PipelineOptions,
+  { partition, offset, timestampMs }: SourceRecord,
+  [oldestMs, newestMs]: WrittenBetween,
+): void {
+  if (timestampMs < oldestMs || timestampMs > newestMs) throw sourceRecreated(options, partition, offset);
 }
 
 /** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */

@@ -13,7 +13,7 @@ import { type Due, mayBeWhole, settleAsLetters, tooLargeFor } from './letters.ts
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { detached, readAgain, readToDecode, type UnreadableRecord } from './source-log.ts';
+import { assertSameLog, detached, readAgain, readToDecode, type UnreadableRecord, writtenBetween } from './source-log.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
@@ -121,6 +121,7 @@ export class SourceSettler {
       unread.push(...unreadable);
       for (const record of records) {
         const { partition, offset } = record;
+        assertSameLog(this.#shard.context.options, record, writtenBetween(job));
         missing.delete(partition, offset);
         const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
         if ('item' in decoded) {
@@ -188,6 +189,7 @@ export class SourceSettler {
     await readAgain(this.#shard, CoordinateSet.of(due), async (records) => {
       const found = records.flatMap((record): Due[] => {
         const one = left.get(placeOf(record));
+        assertSameLog(this.#shard.context.options, record, writtenBetween(job));
         return one === undefined ? [] : [{ ...one, record }];
       });
       for (const one of found) left.delete(placeOf(one));

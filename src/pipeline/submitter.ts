@@ -228,6 +228,7 @@ export class Submitter {
       bytes: body.body.length,
       createdMs: context.clock.now(),
       oldestEventMs: records.oldestMs,
+      newestEventMs: records.newestMs,
       sources: sourcesOf(records),
     };
     const startedMs = context.clock.monotonic();

@@ -56,6 +56,7 @@ const job: fc.Arbitrary<JobRecord> = fc.record(
     bytes: count,
     createdMs: count,
     oldestEventMs: fc.maxSafeInteger(),
+    newestEventMs: fc.maxSafeInteger(),
     sources,
   },
   plainly,

@@ -72,6 +72,11 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
     'job/a',
     '{"v":1,"id":"a","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}]}',
   ],
+  [
+    writeJob({ ...JOB, id: 'b', newestEventMs: 3 }),
+    'job/b',
+    '{"v":1,"id":"b","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"newestEventMs":3}',
+  ],
   [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
   [writeJobEnd('a')[0], 'job/a', null],
   [writeJobEnd('a')[1], 'job/a/left', null],

@@ -191,3 +191,60 @@ test('records that lie far apart are read where they are, not everything between
   world.assertExactlyOnce();
   assert.deepEqual(reads, ['0..1', '1100..1100']);
 });
+
+/** The topic is created again and filled past what was read, while nothing of it is fetched. */
+function recreateSource(world: World): void {
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  for (let n = 0; n < 50; n++) world.event(0);
+}
+
+const RECREATED = /offset \d in partition 0 of source topic content is not what this pipeline has read there/;
+
+test('a retry that finds other records at the offsets of its job is refused, and decides nothing', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  recreateSource(world);
+  await world.clock.advance(MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  const decided = world.decisions().filter(({ offset }) => offset < 5);
+  assert.deepEqual([decided.length, world.published('dead').length], [0, 0]);
+});
+
+test('a dead letter that would quote another record than the one that failed is refused', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 }, retry: { onFailure: 'dead-letter', attempts: 1 } },
+    service: { review: () => ({ afterMs: 30_000, state: 'failed' }) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  recreateSource(world);
+  await world.clock.advance(MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  assert.equal(world.published('dead').length, 0);
+});
+
+test('a batch that was held back and finds other records at its offsets is refused, and submits nothing', async () => {
+  let failing = true;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 }, review: { typePauseMs: MINUTE, pollMaxMs: 5_000 }, retry: { attempts: 100 } },
+    service: { fault: (operation) => (operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  assert.equal(world.liveJobs().length, 0, 'no job remembers the records');
+  recreateSource(world);
+  failing = false;
+  await world.clock.advance(5 * MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  assert.deepEqual([batches(world).length, world.decisions().length], [0, 0]);
+});

@@ -263,3 +263,14 @@ test('killed between chunks, the next owner settles the rest', async () => {
   world.assertExactlyOnce();
   assert.equal(world.decisions().length, 6);
 });
+
+test('a finished job that finds other records at its offsets is refused, and decides nothing about them', async () => {
+  const world = worldOf({ outcome: () => 'success' }, { service: { review: () => ({ afterMs: 30_000 }) } });
+  await world.clock.advance(20_000);
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 1);
+  for (let n = 0; n < 6; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.match(world.instances[0]?.refused?.message ?? '', /offset 0 in partition 0 of source topic content is not what/);
+  assert.equal(world.decisions().length, 0);
+});
