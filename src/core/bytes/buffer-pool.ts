@@ -1,0 +1,57 @@
+/**
+ * Buffers that are used again. Memory outside the heap is dear to the collector: each large allocation brings the next full
+ * collection nearer. A buffer has one owner at a time, from `take` to `give`.
+ */
+
+/** Buffers of these sizes are kept; the sizes between are powers of two. */
+const LEAST_BYTES = 8 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+export class BufferPool {
+  readonly #maxIdleBytes: number;
+  readonly #idle = new Map<number, Buffer<ArrayBuffer>[]>();
+  #idleBytes = 0;
+  #lentBytes = 0;
+
+  /** @param maxIdleBytes kept at most for the next owner */
+  constructor(maxIdleBytes: number) {
+    this.#maxIdleBytes = maxIdleBytes;
+  }
+
+  /** Bytes of buffers that have an owner. */
+  get lentBytes(): number {
+    return this.#lentBytes;
+  }
+
+  /** Bytes of buffers that wait for one. */
+  get idleBytes(): number {
+    return this.#idleBytes;
+  }
+
+  /** Returns a buffer of at least so many bytes, with an ArrayBuffer of its own. Its contents are undefined. */
+  take(bytes: number): Buffer<ArrayBuffer> {
+    const size = sizeFor(bytes);
+    const idle = this.#idle.get(size)?.pop();
+    if (idle !== undefined) this.#idleBytes -= size;
+    this.#lentBytes += size;
+    return idle ?? Buffer.from(new ArrayBuffer(size));
+  }
+
+  /** Gives back a whole buffer of `take`; nothing may read it any more. One that was moved to another thread and back is the same. */
+  give(buffer: Buffer<ArrayBuffer>): void {
+    const size = buffer.length;
+    this.#lentBytes -= size;
+    if (size > MOST_BYTES || this.#idleBytes + size > this.#maxIdleBytes) return;
+    const idle = this.#idle.get(size);
+    if (idle === undefined) this.#idle.set(size, [buffer]);
+    else idle.push(buffer);
+    this.#idleBytes += size;
+  }
+}
+
+function sizeFor(bytes: number): number {
+  if (bytes > MOST_BYTES) return Math.ceil(bytes);
+  let size = LEAST_BYTES;
+  while (size < bytes) size *= 2;
+  return size;
+}

@@ -1,0 +1,92 @@
+/** Records on their way into one transaction, as bytes (record-bytes.ts): thousands of records are a handful of objects. */
+import type { OutgoingRecord } from '../record.ts';
+import { keyOfRecord, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+
+const LEAST_ROWS = 64;
+
+export class EncodedRecords {
+  #length = 0;
+  #bytes = 0;
+  readonly #sources: Buffer[] = [];
+  #source = new Int32Array(LEAST_ROWS);
+  #start = new Int32Array(LEAST_ROWS);
+  #end = new Int32Array(LEAST_ROWS);
+
+  static of(records: Iterable<OutgoingRecord>): EncodedRecords {
+    const encoded = new EncodedRecords();
+    for (const record of records) encoded.add(record);
+    return encoded;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Bytes of all records together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Encodes a record. @throws TypeError when a part of it is neither bytes nor text */
+  add(record: OutgoingRecord): void {
+    const size = sizeOfRecord(record);
+    const bytes = Buffer.allocUnsafe(size);
+    writeRecord(record, bytes, 0);
+    this.addBytes(bytes, 0, size);
+  }
+
+  /** Adds a record that is encoded already. Its bytes must stay as they are until `clear`. */
+  addBytes(source: Buffer, start: number, end: number): void {
+    const row = this.#length++;
+    if (row === this.#start.length) this.#grow();
+    if (this.#sources.at(-1) !== source) this.#sources.push(source);
+    this.#source[row] = this.#sources.length - 1;
+    this.#start[row] = start;
+    this.#end[row] = end;
+    this.#bytes += end - start;
+  }
+
+  /** Size of a record's bytes. */
+  size(row: number): number {
+    return (this.#end[row] as number) - (this.#start[row] as number);
+  }
+
+  /** Copies a record's bytes. @returns where the next byte goes */
+  copy(row: number, to: Buffer, at: number): number {
+    const [start, end] = [this.#start[row] as number, this.#end[row] as number];
+    this.#sourceOf(row).copy(to, at, start, end);
+    return at + end - start;
+  }
+
+  /** The key of a record, as a view. */
+  key(row: number): Buffer | null {
+    return keyOfRecord(this.#sourceOf(row), this.#start[row] as number);
+  }
+
+  /** A record with views of its key, value and header values. */
+  record(row: number): ReturnType<typeof readRecord> {
+    return readRecord(this.#sourceOf(row), this.#start[row] as number);
+  }
+
+  /** Forgets the records, and keeps the room for the next. */
+  clear(): void {
+    this.#length = 0;
+    this.#bytes = 0;
+    this.#sources.length = 0;
+  }
+
+  #sourceOf(row: number): Buffer {
+    return this.#sources[this.#source[row] as number] as Buffer;
+  }
+
+  #grow(): void {
+    const larger = (column: Int32Array) => {
+      const grown = new Int32Array(column.length * 2);
+      grown.set(column);
+      return grown;
+    };
+    this.#source = larger(this.#source);
+    this.#start = larger(this.#start);
+    this.#end = larger(this.#end);
+  }
+}

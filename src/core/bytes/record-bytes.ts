@@ -1,0 +1,85 @@
+/**
+ * A record as message format v2 writes it behind its offset delta: key, value, headers. These bytes do not depend on the batch
+ * that the record goes out in, so they are written once, wherever the record is made.
+ */
+import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
+import { varintSize, writeVarint } from './varint.ts';
+
+/** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
+export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
+  let size = partSize(key) + partSize(value) + varintSize(headers.length);
+  for (const [name, one] of headers) size += partSize(name) + partSize(one);
+  return size;
+}
+
+/** Writes a record into room for `sizeOfRecord` bytes. @returns where the next byte goes */
+export function writeRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord, to: Buffer, start: number): number {
+  let at = writePart(to, key, start);
+  at = writePart(to, value, at);
+  at = writeVarint(to, headers.length, at);
+  for (const [name, one] of headers) at = writePart(to, one, writePart(to, name, at));
+  return at;
+}
+
+/** The record that was written at `start`. Key, value and header values are views of `bytes`. */
+export function readRecord(
+  bytes: Buffer,
+  start: number,
+): OutgoingRecord & { readonly key: Buffer | null; readonly value: Buffer | null } {
+  const reader = new Reader(bytes, start);
+  const key = reader.part();
+  const value = reader.part();
+  const headers: Header[] = [];
+  for (let left = reader.varint(); left > 0; left--) headers.push([String(reader.part()), reader.part()]);
+  return { key, value, headers };
+}
+
+/** The key of the record that was written at `start`, as a view. */
+export function keyOfRecord(bytes: Buffer, start: number): Buffer | null {
+  return new Reader(bytes, start).part();
+}
+
+class Reader {
+  readonly #bytes: Buffer;
+  #at: number;
+
+  constructor(bytes: Buffer, at: number) {
+    this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  part(): Buffer | null {
+    const length = this.varint();
+    if (length < 0) return null;
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = this.#bytes[this.#at++] as number;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    }
+  }
+}
+
+function partSize(part: Buffer | string | null): number {
+  if (part === null) return varintSize(-1);
+  if (typeof part !== 'string' && !(part instanceof Uint8Array))
+    throw new TypeError('a part of a record is neither bytes nor text');
+  const length = Buffer.byteLength(part);
+  return varintSize(length) + length;
+}
+
+function writePart(to: Buffer, part: Buffer | string | null, start: number): number {
+  if (part === null) return writeVarint(to, -1, start);
+  if (typeof part !== 'string') {
+    const at = writeVarint(to, part.length, start);
+    part.copy(to, at);
+    return at + part.length;
+  }
+  const at = writeVarint(to, Buffer.byteLength(part), start);
+  return at + to.write(part, at);
+}

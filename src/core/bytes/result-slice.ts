@@ -1,0 +1,120 @@
+/**
+ * The rows of a stretch of a result file, column by column. They are made where the file is read, maybe in another thread: the
+ * columns are plain values that can be moved there, and the slice is how they are read here.
+ */
+import type { BrokenRow, MalformedRow, ResultRow } from '../ports/pipeline-kind.ts';
+import { readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+
+/** Per row: partition, offset, where its record ends in the bytes, outcome. */
+export const ROW_NUMBERS = 4;
+
+/** Outcome of a row: 1 for an error, and twice the place of its result in the list, counted from 1; no result is 0. */
+export const outcomeOf = (isError: boolean, result: number): number => (isError ? 1 : 0) + 2 * (result + 1);
+
+export interface ResultColumns {
+  readonly rows: number;
+  /** ROW_NUMBERS for each row, perhaps with room behind them. */
+  readonly numbers: Float64Array<ArrayBuffer>;
+  /** Terminal records (record-bytes.ts), one directly behind the other. */
+  readonly bytes: ArrayBuffer;
+  /** Each once. */
+  readonly results: readonly string[];
+  /** Rows without a terminal record. */
+  readonly others: readonly (MalformedRow | BrokenRow)[];
+}
+
+export class ResultSlice {
+  /** Rows that have a terminal record. */
+  readonly length: number;
+  readonly bytes: Buffer<ArrayBuffer>;
+  readonly others: ResultColumns['others'];
+  readonly #numbers: Float64Array<ArrayBuffer>;
+  readonly #results: readonly string[];
+  #release: (() => void) | undefined;
+
+  /** @param release gives the memory back; called once */
+  constructor(columns: ResultColumns, release?: () => void) {
+    this.length = columns.rows;
+    this.bytes = Buffer.from(columns.bytes);
+    this.others = columns.others;
+    this.#numbers = columns.numbers;
+    this.#results = columns.results;
+    this.#release = release;
+  }
+
+  static of(rows: Iterable<ResultRow | MalformedRow | BrokenRow>): ResultSlice {
+    return new ResultSlice(columnsOf(rows));
+  }
+
+  partition(row: number): number {
+    return this.#numbers[row * ROW_NUMBERS] as number;
+  }
+
+  offset(row: number): number {
+    return this.#numbers[row * ROW_NUMBERS + 1] as number;
+  }
+
+  /** Where the record of a row starts in `bytes`. */
+  start(row: number): number {
+    return row === 0 ? 0 : this.end(row - 1);
+  }
+
+  end(row: number): number {
+    return this.#numbers[row * ROW_NUMBERS + 2] as number;
+  }
+
+  isError(row: number): boolean {
+    return (this.#outcome(row) & 1) === 1;
+  }
+
+  /** What the service decided; undefined when there is none. */
+  result(row: number): string | undefined {
+    return this.#results[(this.#outcome(row) >> 1) - 1];
+  }
+
+  /** The terminal record of a row, with views of the slice's bytes. */
+  record(row: number): ReturnType<typeof readRecord> {
+    return readRecord(this.bytes, this.start(row));
+  }
+
+  /** Rows of this slice are not looked at any more. Repeatable. */
+  release(): void {
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
+  }
+
+  #outcome(row: number): number {
+    return this.#numbers[row * ROW_NUMBERS + 3] as number;
+  }
+}
+
+/** The columns of rows that exist as objects. */
+export function columnsOf(all: Iterable<ResultRow | MalformedRow | BrokenRow>): ResultColumns {
+  const others: (MalformedRow | BrokenRow)[] = [];
+  const whole: ResultRow[] = [];
+  let size = 0;
+  for (const row of all) {
+    if (!('record' in row)) others.push(row);
+    else {
+      whole.push(row);
+      size += sizeOfRecord(row.record);
+    }
+  }
+  const results: string[] = [];
+  const numbers = new Float64Array(whole.length * ROW_NUMBERS);
+  const bytes = Buffer.from(new ArrayBuffer(size));
+  let end = 0;
+  for (const [row, { partition, offset, status, result, record }] of whole.entries()) {
+    end = writeRecord(record, bytes, end);
+    const place = result === undefined ? -1 : placeIn(results, result);
+    numbers.set([partition, offset, end, outcomeOf(status === 'error', place)], row * ROW_NUMBERS);
+  }
+  return { rows: whole.length, numbers, bytes: bytes.buffer, results, others };
+}
+
+/** The place of a text in a list of few, where it is put if it is new. */
+export function placeIn(list: string[], text: string): number {
+  const at = list.indexOf(text);
+  return at === -1 ? list.push(text) - 1 : at;
+}
