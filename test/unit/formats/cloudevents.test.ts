@@ -93,8 +93,8 @@ test('of several headers of one name the first counts; one without a value is no
   assert.deepEqual(typed.event?.document, { ...ATTRIBUTES, x: '1', data: 'a' });
 });
 
-test('headers called like the payload, or like something of JavaScript, are no attributes', () => {
-  const headers = { ...BINARY, ce_data: 'no', ce___proto__: 'no', ce_constructor: 'ok' };
+test('headers with the name of the payload, or with one that attributes cannot have, are no attributes; constructor is one', () => {
+  const headers = { ...BINARY, ce_data: 'no', ce___proto__: 'no', ce_a_b: 'no', ce_constructor: 'ok' };
   const document = read(headers, '1').event?.document;
   assert.deepEqual(Object.entries(document ?? {}), Object.entries({ ...ATTRIBUTES, constructor: 'ok', data: 1 }));
 });

@@ -141,18 +141,18 @@ test('subjects are named by topic, by record, by both, or as told', () => {
 test('a CloudEvent says what it is, and headers of the source record do not contradict it', () => {
   const value = contractFile('examples/decision.json');
   const { id, decided_at, source } = JSON.parse(value);
+  const travelling = { ce_traceparent: ['t', null], toString: 'x', 'event-id': id };
   const record = {
     key: null,
     value,
-    headers: headerList({ 'Content-Type': ['x', null], CE_Type: 'theirs', ce_data: 'x', ce_traceparent: 't', 'event-id': id }),
+    headers: headerList({ 'Content-Type': ['x', null], CE_Type: 'theirs', ce_data: 'x', ...travelling }),
   };
   const options = { contract: 'decision', source: '/content-review/posts' } as const;
   assert.deepEqual(cloudEventsOutput({ ...options, mode: 'binary' }).encode(record), {
     key: null,
     value,
     headers: headerList({
-      ce_traceparent: 't',
-      'event-id': id,
+      ...travelling,
       ce_specversion: '1.0',
       ce_source: '/content-review/posts',
       ce_type: 'content-review.decision.v1',

@@ -1,11 +1,13 @@
 /** Replays that are told to stop, that meet what the target does not take, and that are asked for what is not there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deadLetter } from '../../../src/core/dead-letter.ts';
 import type { InspectError } from '../../../src/inspect/context.ts';
-import { type ReplayReport, type ReplayRequest, replayLetters } from '../../../src/inspect/replay.ts';
+import { originalOf, type ReplayReport, type ReplayRequest, replayLetters } from '../../../src/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
 import { type InspectionSettings, inspectionOf, putDeadLetter } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
+import { headerList } from '../../support/headers.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import type { CommitFate, MemoryKafka } from '../../support/memory/kafka.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
@@ -143,6 +145,15 @@ test('no topic that a pipeline of the configuration writes is a target, nor one 
     await assert.rejects(replay(world, { to }, reserved), (error: InspectError) => error.failure === 'usage', to);
   }
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
+});
+
+test('an original has the key, the value and each header of its record, in order, and none of the letter', () => {
+  const headers = headerList({ twice: [Buffer.from('a'), null], toString: Buffer.from('b'), 'event-id': Buffer.from('forged') });
+  const record = { partition: 0, offset: 7, timestampMs: 0, key: Buffer.from('k'), value: Buffer.from('v'), headers };
+  const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
+  const letter = deadLetter(record, { reason: 'not_json', message: 'no' }, context);
+  const { key, value } = record;
+  assert.deepEqual(originalOf({ ...record, headers: letter.headers ?? [] }), { key, value, headers: headers.slice(0, 3) });
 });
 
 test('who waits for a long replay is told how far it is', async () => {

@@ -62,7 +62,7 @@ test('a file read in the thread gives the same rows as one read here', async () 
   const withHeaders = row(
     900,
     '"k"',
-    ',{"h":[["trace","a"],["bytes",["/w=="]],["twice","x"],["twice",["AA=="]],["none",null]],"r":2}',
+    ',{"h":[["trace","a"],["bytes",["/w=="]],["twice","x"],["twice",["AA=="]],["toString","y"],["none",null]],"r":2}',
   );
   const file = `${HEADER}${rows.join('')}${withHeaders}x,y\r\n${row(901)}`;
   const there = await collect(readThere(), pieces(file, 1000));
