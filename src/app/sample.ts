@@ -52,7 +52,7 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   let upload = '';
   const kind = kindOf(
     pipeline,
-    inventedService(() => echoed(upload)),
+    inventedService(() => echoed(upload, pipeline.review.resultColumn)),
     createLogger({ level: 'silent' }),
     () => PLAIN_FORMATS[formatName],
   );
@@ -155,8 +155,9 @@ export function inventedService(file: () => string): KindServices {
 }
 
 /** The result file (service-interface.md 2.3) of an upload with one row. No name in a header has a line end. */
-function echoed(upload: string): string {
-  return `Status,Service result,Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
+function echoed(upload: string, resultColumn: string): string {
+  const column = `"${(resultColumn || 'Service result').replaceAll('"', '""')}"`;
+  return `Status,${column},Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
 }
 
 function publishedSample(topic: string, { key, value, headers = [] }: OutgoingRecord): PublishedSample {

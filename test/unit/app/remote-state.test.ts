@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { SIGNAL, sourceRecord } from '../review/sample.ts';
 
-const NO_COUNTS = { total: undefined, success: undefined, pending: undefined, error: undefined, cancelled: undefined };
+const COUNTS = { total: 9, success: 4, pending: 3, error: 2, cancelled: undefined };
 const NOTHING = { finished: undefined, total: undefined };
 
 function stateOf(kind: string, answer: () => { status: string | undefined; rawStatus: string }) {
@@ -19,9 +19,10 @@ pipelines: [{name: p, kind: ${kind}, source: {topic: in}, output: {topic: out}}]
   const calls: string[] = [];
   const call = (name: string) => async (id: string) => {
     calls.push(`${name} ${id}`);
-    return { ...answer(), counts: NO_COUNTS };
+    return answer();
   };
-  const service = { getBatch: call('batch'), getImport: call('import'), getDecision: call('decision') };
+  const getBatch = async (id: string) => ({ ...(await call('batch')(id)), counts: COUNTS });
+  const service = { getBatch, getImport: call('import'), getDecision: call('decision') };
   return { ...remoteState(pipeline, service, SIGNAL), calls };
 }
 
@@ -30,9 +31,9 @@ const failing = (failure: 'not_found' | 'protocol' | 'unavailable') => () => {
   throw new ServiceError(failure, 'get_import at h/v1/import/i-1 answered', { operation: 'get_import' });
 };
 
-test('a batch is asked for as a batch, an import as an import, and a status by its documented name', async () => {
+test('a batch is asked for as a batch, with its counts, an import as an import, and a status by its documented name', async () => {
   const review = stateOf('review', pending);
-  assert.deepEqual(await review.remoteBatch?.('b-1'), { status: 'PENDING', ...NOTHING });
+  assert.deepEqual(await review.remoteBatch?.('b-1'), { status: 'PENDING', finished: 6, total: 9 });
   const imports = stateOf('import', () => ({ status: undefined, rawStatus: 'RESTING' }));
   assert.deepEqual(await imports.remoteBatch?.('i-1'), { status: 'RESTING', ...NOTHING });
   assert.deepEqual([review.calls, imports.calls], [['batch b-1'], ['import i-1']]);

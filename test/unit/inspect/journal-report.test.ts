@@ -5,6 +5,8 @@ import type { RemoteBatch } from '../../../src/inspect/context.ts';
 import { explainRecord } from '../../../src/inspect/explain.ts';
 import { journalReport, waitsFor } from '../../../src/inspect/journal-report.ts';
 import { parseEventId } from '../../../src/inspect/terminal-scan.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context.ts';
+import { changed } from '../../support/engine/changed.ts';
 import { inspectionOf } from '../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
 
@@ -110,6 +112,21 @@ test('under output.order: source a batch waits for the earliest before it that s
     explainRecord(inspectionOf(world, { pipeline: { inOrder: true } }), { partition: 0, offset: 2 }, { thorough: false }),
   );
   assert.equal(explained.jobs[0]?.behind, first?.remoteId);
+});
+
+test('the journal of imports says what an import waits for, and that of lookups that `explain` asks', async () => {
+  const waits = async (name: string, status?: string) => {
+    const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
+    const world = new World({ partitions: 1, wrap, service: { review: () => ({ afterMs: 'never' }) } });
+    world.start();
+    world.event(0);
+    await world.clock.advance(30_000);
+    const remoteBatch = status === undefined ? undefined : async () => ({ status, finished: undefined, total: undefined });
+    const inspection = { ...inspectionOf(world, { pipeline: { kind: name } }), remoteBatch };
+    return (await world.through(journalReport(inspection))).jobs.map(({ waitsFor }) => waitsFor).join();
+  };
+  assert.match(await waits('import', 'unknown_to_service'), /^the service to know it again; .* service\.importPath is right/);
+  assert.match(await waits('lookup'), /`explain` asks for that of a record$/);
 });
 
 test('explain asks for the decision that the record of a lookup names, and for nothing else', async () => {

@@ -55,20 +55,25 @@ test('the oldest batches are listed and the others counted', async () => {
   );
 });
 
-test('a service that refuses the key is why each batch waits, and since when is told', async () => {
-  let refuses = false;
-  const world = new World({
-    service: { ...NEVER, fault: (operation) => (refuses && operation === 'status' ? { failure: 'unauthorized' } : undefined) },
+for (const [what, failure, reason] of [
+  ['that refuses the key', 'unauthorized', 'unauthorized'],
+  ['whose answers make no sense', 'protocol', 'bad_answer'],
+] as const) {
+  test(`a service ${what} is why each batch waits, and since when is told`, async () => {
+    let failing = false;
+    const world = new World({
+      service: { ...NEVER, fault: (operation) => (failing && operation === 'status' ? { failure } : undefined) },
+    });
+    const instance = world.start();
+    world.produce(5, { types: ['a'] });
+    await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'review', 60_000);
+    failing = true;
+    await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === reason, 60_000);
+    const [wait] = instance.supervisor.view(LIMITS).waits;
+    assert.equal(wait?.reason, reason);
+    assert.ok(wait !== undefined && wait.sinceMs <= world.clock.now() && wait.who.every((who) => who.startsWith('shard ')));
   });
-  const instance = world.start();
-  world.produce(5, { types: ['a'] });
-  await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'review', 60_000);
-  refuses = true;
-  await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'unauthorized', 60_000);
-  const [wait] = instance.supervisor.view(LIMITS).waits;
-  assert.equal(wait?.reason, 'unauthorized');
-  assert.ok(wait !== undefined && wait.sinceMs <= world.clock.now() && wait.who.every((who) => who.startsWith('shard ')));
-});
+}
 
 test('shards that went to another instance are not shown as this one’s', async () => {
   const world = new World({ partitions: 4 });
