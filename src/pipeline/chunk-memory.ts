@@ -55,7 +55,8 @@ export class ChunkMemory {
 
   /** Whether Kafka refused the terminal record of this source record, alone in its transaction. */
   isOversized(at: SourceCoordinate): boolean {
-    return this.#oversized.has(placeOf(at));
+    // Seldom is there any: rows are not to pay for their place as text.
+    return this.#oversized.size > 0 && this.#oversized.has(placeOf(at));
   }
 
   succeeded(): void {
