@@ -1,4 +1,5 @@
 /** Writes the originals of dead letters, and in the same transactions what is remembered of them. */
+import { EncodedRecords } from '../core/bytes/encoded-records.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../core/ports/kafka.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
@@ -96,7 +97,7 @@ export class ReplayWriter {
     try {
       await this.#commit({
         journal: [head, ...more],
-        outputs: [{ topic: to, records: part.map(({ original }) => original) }],
+        outputs: [{ topic: to, records: EncodedRecords.of(part.map(({ original }) => original)) }],
       });
       return true;
     } catch (error) {

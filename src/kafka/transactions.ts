@@ -174,7 +174,10 @@ class KafkaShardProducer implements ShardProducer {
     for (const { topic, records } of outputs) {
       if (records.length === 0) continue;
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
-      plans.push({ topic, sends: planSends(records, partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes)) });
+      plans.push({
+        topic,
+        sends: planSends([...records], partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes)),
+      });
     }
     return plans;
   }

@@ -6,7 +6,7 @@
 import type { ServiceCall } from '../core/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
 import { bytesOf } from '../core/outgoing-bytes.ts';
-import type { BrokenRow, ItemOutcome, KindSteps, PipelineKind, ReadRow } from '../core/ports/pipeline-kind.ts';
+import type { ItemOutcome, KindSteps, PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Decoded, Poison, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { InternalErrors } from './internal-errors.ts';
@@ -33,7 +33,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     return {
       ...steps,
       results: (status, job, signal) =>
-        calls.slices(
+        calls.each(
           () => ({ job: job().jobId, batch: job().remoteId }),
           signal,
           () => kind.results(status, job, signal),
@@ -43,10 +43,10 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   return {
     ...steps,
     outcomes: (items, status, job, signal, last) =>
-      calls.slices(
+      calls.each(
         () => ({ job: job().jobId, batch: job().remoteId }),
         signal,
-        () => kind.outcomes(items, status, job, signal, last),
+        () => sendableOnly(kind.outcomes(items, status, job, signal, last)),
       ),
     outcomeOf(at, status, job) {
       const outcome = attempt(() => kind.outcomeOf(at, status, job));
@@ -57,7 +57,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
 }
 
 /** A terminal record that cannot be written as bytes would fail the transaction of all others in it. */
-function sendable<T extends ReadRow | ItemOutcome>(one: T): T | BrokenRow {
+function sendable(one: ItemOutcome): ItemOutcome {
   if (!('record' in one)) return one;
   try {
     bytesOf(one.record);
@@ -65,6 +65,10 @@ function sendable<T extends ReadRow | ItemOutcome>(one: T): T | BrokenRow {
   } catch (error) {
     return { partition: one.partition, offset: one.offset, poison: internalPoison(error) };
   }
+}
+
+async function* sendableOnly(outcomes: AsyncIterable<readonly ItemOutcome[]>): AsyncGenerator<readonly ItemOutcome[]> {
+  for await (const some of outcomes) yield some.map(sendable);
 }
 
 class GuardedReading {
@@ -123,13 +127,9 @@ class GuardedCalls {
     }
   }
 
-  async *slices<T extends ReadRow | ItemOutcome>(
-    where: () => object,
-    signal: AbortSignal,
-    open: () => AsyncIterable<readonly T[]>,
-  ): AsyncGenerator<readonly (T | BrokenRow)[], void, undefined> {
+  async *each<T>(where: () => object, signal: AbortSignal, open: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     try {
-      for await (const some of open()) yield some.map(sendable);
+      yield* open();
     } catch (error) {
       throw this.#told('results', where(), signal, error);
     }

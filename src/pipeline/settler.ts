@@ -6,14 +6,9 @@
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type {
-  BrokenRow,
-  JobContext,
-  MalformedRow,
-  RemoteStatus,
-  ResultFileKind,
-  ResultRow,
-} from '../core/ports/pipeline-kind.ts';
+import { bytesOf } from '../core/outgoing-bytes.ts';
+import type { JobContext, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
+import type { BrokenRow, MalformedRow, ResultRow } from '../core/read-row.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { errorType } from './batch-span.ts';
@@ -125,13 +120,13 @@ class Pass {
     let cut: ServiceError | undefined;
     const reading = this.#shard.spanOf(this.#job.record.id).step('download', { 'content_review.download': this.#download });
     try {
-      for await (const rows of context.waits.each(
+      for await (const slice of context.waits.each(
         'download',
         this.#shard.who,
         this.#kind.results(this.#status, () => this.#context(), signal),
       )) {
         signal.throwIfAborted();
-        for (const row of rows) {
+        for (const row of slice) {
           this.#rows++;
           if ('malformed' in row) this.#drop(row);
           else this.#take(row);
@@ -195,7 +190,7 @@ class Pass {
       return;
     }
     this.#chunk.push({ partition, offset, status: row.status, result: row.result, record: row.record });
-    this.#chunkBytes += row.bytes;
+    this.#chunkBytes += bytesOf(row.record);
   }
 
   async #flush(): Promise<void> {

@@ -1,4 +1,5 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
+import { EncodedRecords } from '../core/bytes/encoded-records.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import { fits } from '../core/outgoing-bytes.ts';
@@ -213,7 +214,7 @@ export class ShardRuntime {
       return {
         // A step that publishes always writes the journal: progress of the records' partitions, or the job's remainder.
         journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
-        outputs: [{ topic, records: records.map(({ record }) => record) }],
+        outputs: [{ topic, records: EncodedRecords.of(records.map(({ record }) => record)) }],
         offsets: step.offsets,
       };
     });

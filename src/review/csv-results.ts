@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'csv-parse';
-import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext } from '../core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../core/read-row.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { DecisionRenderer } from './decision.ts';
 import type { LastRows } from './last-row.ts';

@@ -1,4 +1,5 @@
 /** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
+import { ResultSlice } from '../core/bytes/result-slice.ts';
 import type { RemoteState, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
 import { Once } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
@@ -95,7 +96,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       const enough = new AbortController();
       try {
         const source = service.download(status.resultUrl, { signal: AbortSignal.any([signal, enough.signal]) });
-        yield* read(await source, { job, expectedRows });
+        for await (const rows of read(await source, { job, expectedRows })) yield ResultSlice.of(rows);
       } finally {
         enough.abort();
       }

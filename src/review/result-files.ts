@@ -1,5 +1,6 @@
 /** How a pipeline reads its result files: here, or in a thread of their own (thread/result-thread.ts). */
-import type { JobContext, ReadRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext } from '../core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../core/read-row.ts';
 import { readResults } from './csv-results.ts';
 import { createDecisionRenderer, type DecisionOptions } from './decision.ts';
 import { LastRows } from './last-row.ts';

@@ -2,7 +2,8 @@
 
 import { isJsonText } from '../core/exact-json.ts';
 import { crashOf, internalPoison } from '../core/internal-error.ts';
-import type { JobContext, MalformedRow, ReadRow, ResultRow } from '../core/ports/pipeline-kind.ts';
+import type { JobContext } from '../core/ports/pipeline-kind.ts';
+import type { MalformedRow, ReadRow, ResultRow } from '../core/read-row.ts';
 import type { OutgoingRecord } from '../core/record.ts';
 import { shownCode } from '../core/shown-code.ts';
 import { normaliseDecisionStatus, RESULT_COLUMNS } from '../service/contract.ts';
@@ -35,8 +36,6 @@ export const REVIEW_FAILED = { code: 'review_failed', message: 'The service coul
 
 /** Shapes remembered at a time; a producer has few. */
 const MAX_PLANS = 1024;
-/** Of a decision beside its cells: names, coordinates, times. */
-const DECISION_OVERHEAD_BYTES = 420;
 
 /** How to put the metadata of one shape together. */
 interface MetadataPart {
@@ -105,19 +104,15 @@ export class ResultRowReader {
     }
     const parts = reference.shape === undefined ? NO_PARTS : this.#plan(reference.shape);
     if (typeof parts === 'string') return { malformed: parts };
-    let length = DECISION_OVERHEAD_BYTES;
     for (const part of parts) {
       const cell = cellAt(cells, part.index);
-      length += part.lead.length + cell.length;
       if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
     }
-    length += cellAt(cells, header.labels).length + cellAt(cells, header.reference).length;
-    if (this.#renderer.includeContent) length += cellAt(cells, header.content).length;
     const { partition, offset } = reference;
     const status = this.#status(cells);
     if (status === undefined) return { malformed: 'the row has neither a result nor a status that says how its review ended' };
     const result = cellAt(cells, this.#header.result) || undefined;
-    return { partition, offset, status, result, bytes: length, record: this.#render(cells, status, reference, parts, job) };
+    return { partition, offset, status, result, record: this.#render(cells, status, reference, parts, job) };
   }
 
   /** To be called after the last row: which columns no row laid claim to. */

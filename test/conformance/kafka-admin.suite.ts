@@ -1,6 +1,7 @@
 /** What every ClusterAdmin does. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import { type KafkaWorld, numbered, type WorldFactory } from './kafka-world.ts';
 
 export function clusterAdminSuite(implementation: string, createWorld: WorldFactory): void {
@@ -65,7 +66,10 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
       const failed = world
         .producers()
         .open(0)
-        .commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: world.topics.output, records: [huge] }] });
+        .commit({
+          journal: [{ key: 'a', value: '1' }],
+          outputs: [{ topic: world.topics.output, records: EncodedRecords.of([huge]) }],
+        });
       await assert.rejects(world.settle(failed));
       assert.deepEqual(await ranges(), [{ start: 0, end: 0 }]);
       assert.equal(await end(), 1);

@@ -1,6 +1,7 @@
 /** What every ShardGroup does: whole shards, one owner each, and nothing read that was not asked for. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
 import { type KafkaWorld, numbered, RecordingListener, readSourceFrom, type WorldFactory } from './kafka-world.ts';
 
@@ -90,7 +91,7 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
     it('reads the journal, and only what was committed', async () => {
       const dead = world.producers().open(1);
       await world.settle(dead.commit({ journal: [{ key: 'a', value: '1' }] }));
-      const tooLarge = { topic: world.topics.output, records: [{ key: 'k', value: Buffer.alloc(2_000_000) }] };
+      const tooLarge = { topic: world.topics.output, records: EncodedRecords.of([{ key: 'k', value: Buffer.alloc(2_000_000) }]) };
       await assert.rejects(world.settle(dead.commit({ journal: [{ key: 'a', value: 'lost' }], outputs: [tooLarge] })));
       await world.settle(
         world

@@ -1,6 +1,7 @@
 /** What every ShardProducers does: transactions that are seen whole or not at all, and one owner per shard. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../src/core/ports/kafka.ts';
 import type { KafkaWorld, WorldFactory } from './kafka-world.ts';
 
@@ -22,7 +23,9 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
             { key: 'job/1', value: 'a' },
             { key: 'job/0', value: null },
           ],
-          outputs: [{ topic: world.topics.output, records: [{ key: 'k', value: 'decision', headers: [['h', 'x']] }] }],
+          outputs: [
+            { topic: world.topics.output, records: EncodedRecords.of([{ key: 'k', value: 'decision', headers: [['h', 'x']] }]) },
+          ],
           offsets: [{ partition: 1, offset: 5, metadata: 'v1:1' }],
         }),
       );
@@ -97,11 +100,18 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       await world.settle(world.admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings }));
       const producer = world.producers().open(0);
       const records = Array.from({ length: 1_000 }, (_, n) => ({ key: `k${n}`, value: Buffer.alloc(1_000, 'x'), headers: [] }));
-      await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic, records }] }));
+      await world.settle(
+        producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic, records: EncodedRecords.of(records) }] }),
+      );
       const nearly = { key: 'nearly', value: Buffer.alloc(99_800) };
-      await world.settle(producer.commit({ journal: [{ key: 'b', value: '1' }], outputs: [{ topic, records: [nearly] }] }));
+      await world.settle(
+        producer.commit({ journal: [{ key: 'b', value: '1' }], outputs: [{ topic, records: EncodedRecords.of([nearly]) }] }),
+      );
       const alone = { key: 'alone', value: Buffer.alloc(100_001) };
-      const attempt = producer.commit({ journal: [{ key: 'c', value: '1' }], outputs: [{ topic, records: [alone] }] });
+      const attempt = producer.commit({
+        journal: [{ key: 'c', value: '1' }],
+        outputs: [{ topic, records: EncodedRecords.of([alone]) }],
+      });
       await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
       const keys = (await world.settle(world.readAll(topic))).map(({ key }) => String(key));
       assert.deepEqual(keys, [...records.map(({ key }) => key), 'nearly']);
@@ -112,7 +122,7 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const attempt = producer.commit({
         journal: [{ key: 'a', value: '1' }],
-        outputs: [{ topic: world.topics.output, records: [{ key: 'small', value: 'x' }, huge] }],
+        outputs: [{ topic: world.topics.output, records: EncodedRecords.of([{ key: 'small', value: 'x' }, huge]) }],
       });
       await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
       // The next owner's fence aborts what was left open.
@@ -136,7 +146,12 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       const journal = Array.from({ length: 20 }, (_, n) => ({ key: `j${n}`, value: 'x'.repeat(100_000) }));
       const [head, ...tail] = journal;
       assert.ok(head);
-      await world.settle(producer.commit({ journal: [head, ...tail], outputs: [{ topic: world.topics.output, records }] }));
+      await world.settle(
+        producer.commit({
+          journal: [head, ...tail],
+          outputs: [{ topic: world.topics.output, records: EncodedRecords.of(records) }],
+        }),
+      );
       const output = await world.settle(world.readAll(world.topics.output));
       assert.deepEqual(
         output.map(({ value }) => value?.[0]),
@@ -149,7 +164,10 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       const producer = world.producers().open(0);
       const records = Array.from({ length: 60 }, (_, n) => ({ key: `key-${n % 7}`, value: String(n) }));
       await world.settle(
-        producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: world.topics.output, records }] }),
+        producer.commit({
+          journal: [{ key: 'a', value: '1' }],
+          outputs: [{ topic: world.topics.output, records: EncodedRecords.of(records) }],
+        }),
       );
       const output = await world.settle(world.readAll(world.topics.output));
       for (let key = 0; key < 7; key++) {

@@ -68,6 +68,11 @@ export class EncodedRecords {
     return readRecord(this.#sourceOf(row), this.#start[row] as number);
   }
 
+  /** Records with views of their bytes, in order. */
+  *[Symbol.iterator](): IterableIterator<ReturnType<typeof readRecord>> {
+    for (let row = 0; row < this.#length; row++) yield this.record(row);
+  }
+
   /** Forgets the records, and keeps the room for the next. */
   clear(): void {
     this.#length = 0;

@@ -2,7 +2,8 @@
  * The rows of a stretch of a result file, column by column. They are made where the file is read, maybe in another thread: the
  * columns are plain values that can be moved there, and the slice is how they are read here.
  */
-import type { BrokenRow, MalformedRow, ResultRow } from '../ports/pipeline-kind.ts';
+import { internalPoison } from '../internal-error.ts';
+import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../read-row.ts';
 import { readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
 
 /** Per row: partition, offset, where its record ends in the bytes, outcome. */
@@ -42,7 +43,8 @@ export class ResultSlice {
     this.#release = release;
   }
 
-  static of(rows: Iterable<ResultRow | MalformedRow | BrokenRow>): ResultSlice {
+  /** Encodes rows. One whose record has a part that is neither bytes nor text becomes a broken row. */
+  static of(rows: Iterable<ReadRow>): ResultSlice {
     return new ResultSlice(columnsOf(rows));
   }
 
@@ -77,6 +79,15 @@ export class ResultSlice {
     return readRecord(this.bytes, this.start(row));
   }
 
+  /** All rows as objects, for code off the hot path: those with a record, whose parts are views, then the others. */
+  *[Symbol.iterator](): IterableIterator<ReadRow> {
+    for (let row = 0; row < this.length; row++) {
+      const [partition, offset, result] = [this.partition(row), this.offset(row), this.result(row)];
+      yield { partition, offset, status: this.isError(row) ? 'error' : 'success', result, record: this.record(row) };
+    }
+    yield* this.others;
+  }
+
   /** Rows of this slice are not looked at any more. Repeatable. */
   release(): void {
     const release = this.#release;
@@ -90,15 +101,20 @@ export class ResultSlice {
 }
 
 /** The columns of rows that exist as objects. */
-export function columnsOf(all: Iterable<ResultRow | MalformedRow | BrokenRow>): ResultColumns {
+export function columnsOf(all: Iterable<ReadRow>): ResultColumns {
   const others: (MalformedRow | BrokenRow)[] = [];
   const whole: ResultRow[] = [];
   let size = 0;
   for (const row of all) {
-    if (!('record' in row)) others.push(row);
-    else {
-      whole.push(row);
+    if (!('record' in row)) {
+      others.push(row);
+      continue;
+    }
+    try {
       size += sizeOfRecord(row.record);
+      whole.push(row);
+    } catch (error) {
+      others.push({ partition: row.partition, offset: row.offset, poison: internalPoison(error) });
     }
   }
   const results: string[] = [];

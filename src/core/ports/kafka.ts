@@ -1,5 +1,6 @@
 /** Kafka as the engine sees it. `src/kafka` implements it over kafkajs; tests may script it in memory. */
-import type { OutgoingRecord, Poison, RecordHeaders, SourceRecord } from '../record.ts';
+import type { EncodedRecords } from '../bytes/encoded-records.ts';
+import type { Poison, RecordHeaders, SourceRecord } from '../record.ts';
 
 /** The two topics that one consumer group reads: content, and the connector's own journal. */
 export type Stream = 'source' | 'journal';
@@ -103,7 +104,7 @@ export interface OffsetCommit {
 export interface Transaction {
   /** At least one: the first call of a transaction must be a send (FINDINGS). */
   readonly journal: readonly [JournalWrite, ...JournalWrite[]];
-  readonly outputs?: readonly { readonly topic: string; readonly records: readonly OutgoingRecord[] }[];
+  readonly outputs?: readonly { readonly topic: string; readonly records: EncodedRecords }[];
   readonly offsets?: readonly OffsetCommit[];
 }
 

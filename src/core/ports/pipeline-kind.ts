@@ -2,6 +2,7 @@
  * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
  * knowing which one it runs. A new kind is one folder that implements one of the two interfaces below.
  */
+import type { ResultSlice } from '../bytes/result-slice.ts';
 import type { ContentItem, Decoded, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
 
 /** A body ready to be uploaded. */
@@ -53,30 +54,6 @@ export interface JobContext {
   readonly decidedAtMs: number;
 }
 
-/** One row of a result file that names a source record. */
-export interface ResultRow extends SourceCoordinate {
-  readonly status: 'success' | 'error';
-  /** What the service decided, for the mix of decisions; absent when there is none. */
-  readonly result?: string | undefined;
-  /** Bytes, roughly, of its terminal record: for chunk sizes. */
-  readonly bytes: number;
-  readonly record: OutgoingRecord;
-}
-
-/** A row that names nothing that could be a source record. */
-export interface MalformedRow {
-  readonly malformed: string;
-  /** Present when the connector itself failed on the row: exception class and stack frames. */
-  readonly crash?: string;
-}
-
-/** A row that names a source record, and of which no terminal record can be made. */
-export interface BrokenRow extends SourceCoordinate {
-  readonly poison: Poison;
-}
-
-export type ReadRow = ResultRow | MalformedRow | BrokenRow;
-
 /** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
 export type ItemOutcome = SourceCoordinate &
   (
@@ -119,9 +96,10 @@ export interface KindSteps {
 export interface ResultFileKind extends KindSteps {
   /**
    * Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV).
-   * @param job asked for each slice: the time of the decision is in it
+   * A slice belongs to the caller, who releases it.
+   * @param job called once per slice: it holds the time of the decision
    */
-  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<readonly ReadRow[]>;
+  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<ResultSlice>;
 }
 
 /**

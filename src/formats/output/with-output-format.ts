@@ -1,7 +1,8 @@
 /** A kind whose terminal records go out in another format than the JSON that it renders. Dead letters are not its business. */
+import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { attempt, InternalError } from '../../core/internal-error.ts';
-import { bytesOf } from '../../core/outgoing-bytes.ts';
-import type { ItemOutcome, PipelineKind, ReadRow, ResultFileKind, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type { ItemOutcome, PipelineKind, ResultFileKind, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../../core/read-row.ts';
 import type { OutgoingRecord, Poison } from '../../core/record.ts';
 import type { OutputFormat } from './format.ts';
 
@@ -33,12 +34,15 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
     const encoded = encode(one.record);
     if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
     const { record, failed } = encoded;
-    return { ...one, record, bytes: bytesOf(record), status: failed ? 'error' : one.status };
+    return { ...one, record, status: failed ? 'error' : one.status };
   };
   return {
     ...kind,
     async *results(status, job, signal) {
-      for await (const rows of kind.results(status, job, signal)) yield rows.map(row);
+      for await (const slice of kind.results(status, job, signal)) {
+        yield ResultSlice.of(Array.from(slice, row));
+        slice.release();
+      }
     },
   };
 }

@@ -2,11 +2,11 @@
  * The rows of a slice as they cross from one thread to the other: numbers and bytes in two buffers that change hands without
  * a copy. Objects would be written and read one by one, which costs as much as reading the CSV.
  */
-import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../core/ports/pipeline-kind.ts';
+import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../core/read-row.ts';
 import type { Header, RecordHeaders } from '../../core/record.ts';
 
 export interface PackedRows {
-  /** Per row: partition, offset, 1 for an error, which of the results (-1: none), size, bytes of the key, bytes of the value (-1: null). */
+  /** Per row: partition, offset, 1 for an error, which of the results (-1: none), bytes of the key, bytes of the value (-1: null). */
   readonly numbers: Float64Array<ArrayBuffer>;
   /** Key and value of each row, one behind the other. */
   readonly bytes: ArrayBuffer;
@@ -17,7 +17,7 @@ export interface PackedRows {
   readonly broken: readonly BrokenRow[];
 }
 
-const NUMBERS = 7;
+const NUMBERS = 6;
 const NULL = -1;
 const NONE = -1;
 
@@ -35,14 +35,13 @@ export function packRows(rows: readonly ReadRow[]): { rows: PackedRows; transfer
   const numbers = new Float64Array(whole.length * NUMBERS);
   let size = 0;
   let at = 0;
-  for (const { partition, offset, status, result, bytes, record } of whole) {
+  for (const { partition, offset, status, result, record } of whole) {
     const keyBytes = lengthOf(record.key);
     const valueBytes = lengthOf(record.value);
     numbers[at++] = partition;
     numbers[at++] = offset;
     numbers[at++] = status === 'error' ? 1 : 0;
     numbers[at++] = result === undefined ? NONE : numberOf(result, results);
-    numbers[at++] = bytes;
     numbers[at++] = keyBytes;
     numbers[at++] = valueBytes;
     size += Math.max(0, keyBytes) + Math.max(0, valueBytes);
@@ -71,12 +70,12 @@ export function unpackRows({ numbers, bytes, headers, results, malformed, broken
   };
   for (let row = 0, at = 0; at < numbers.length; row++, at += NUMBERS) {
     const part = numbers.subarray(at, at + NUMBERS);
-    const [partition = 0, offset = 0, failed, decided = NONE, size = 0, keyBytes = NULL, valueBytes = NULL] = part;
+    const [partition = 0, offset = 0, failed, decided = NONE, keyBytes = NULL, valueBytes = NULL] = part;
     const key = take(keyBytes);
     const value = take(valueBytes);
     const named = headers[row];
     const record = named === undefined ? { key, value } : { key, value, headers: restored(named) };
-    rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', result: results[decided], bytes: size, record });
+    rows.push({ partition, offset, status: failed === 1 ? 'error' : 'success', result: results[decided], record });
   }
   rows.push(...malformed, ...broken);
   return rows;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { connectKafka } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
@@ -105,7 +106,10 @@ describe('a member of the group', () => {
     const world = await newWorld();
     const client = world.producersWith({}).open(0);
     const large = { key: null, value: Buffer.alloc(3_000_000, 'x') };
-    await client.commit({ journal: [{ key: 'a', value: 'b' }], outputs: [{ topic: world.topics.source, records: [large] }] });
+    await client.commit({
+      journal: [{ key: 'a', value: 'b' }],
+      outputs: [{ topic: world.topics.source, records: EncodedRecords.of([large]) }],
+    });
     const group = world.groupWith({ maxBytes: 100_000, maxBytesPerPartition: 50_000 });
     const listener = new RecordingListener();
     readSourceFrom(group, listener, 0);

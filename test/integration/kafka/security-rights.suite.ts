@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
@@ -202,7 +203,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
           const record = { key: 'probe', value: null };
           const outputs = [stack.topics.decisions, stack.topics.deadLetters].map((topic) => ({
             topic,
-            records: [{ key: bytes('probe'), value: bytes('probe') }],
+            records: EncodedRecords.of([{ key: bytes('probe'), value: bytes('probe') }]),
           }));
           await producer.commit({ journal: [record], outputs }).catch((error: unknown) => {
             assert.ok(error instanceof TransactionError);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import { KafkaShardProducers } from '../../../src/kafka/transactions.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
@@ -80,7 +81,7 @@ describe('a transaction', () => {
       .open(0)
       .commit({
         journal: [{ key: 'a', value: '1' }],
-        outputs: [{ topic: 'no-such-topic', records: [{ key: 'k', value: 'v' }] }],
+        outputs: [{ topic: 'no-such-topic', records: EncodedRecords.of([{ key: 'k', value: 'v' }]) }],
       });
     await assert.rejects(world.settle(attempt), (error) => failure('aborted')(error) && /no-such-topic/.test(String(error)));
   });
@@ -108,7 +109,7 @@ describe('a transaction', () => {
     );
     const outputs = (round: number) => {
       const records = Array.from({ length: 50 }, (_, n) => ({ key: `${round}/${n}`, value: 'v' }));
-      return [{ topic: output, records }];
+      return [{ topic: output, records: EncodedRecords.of(records) }];
     };
     const old = producers.open(0);
     await world.settle(old.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }));

@@ -190,8 +190,9 @@ function dyingKind(inner: PipelineKind, fate: Fate): PipelineKind {
     async *results(status, job, signal) {
       let rows = 0;
       for await (const slice of inner.results(status, job, signal)) {
+        const { length, others } = slice;
         yield slice;
-        rows += slice.length;
+        rows += length + others.length;
         if (rows > 0 && rows < (status.expectedRows ?? 0)) fate.reached('download:mid');
       }
     },

@@ -1,13 +1,7 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
-import type {
-  CreatedJob,
-  EncodedBody,
-  JobContext,
-  MalformedRow,
-  RemoteStatus,
-  ResultFileKind,
-  ResultRow,
-} from '../../../src/core/ports/pipeline-kind.ts';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import type { CreatedJob, EncodedBody, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { MalformedRow, ResultRow } from '../../../src/core/read-row.ts';
 import type {
   ContentItem,
   Decoded,
@@ -113,11 +107,7 @@ export class ScriptedKind implements ResultFileKind {
     });
   }
 
-  async *results(
-    status: RemoteStatus,
-    job: () => JobContext,
-    signal: AbortSignal,
-  ): AsyncIterable<readonly (ResultRow | MalformedRow)[]> {
+  async *results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<ResultSlice> {
     const remoteId = /^memory:\/\/results\/([^?]+)/.exec(status.resultUrl ?? '')?.[1];
     if (remoteId === undefined) throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
     let cut: Fault | undefined;
@@ -128,7 +118,8 @@ export class ScriptedKind implements ResultFileKind {
     const lines = whole.slice(0, cut?.afterRows ?? whole.length);
     for (let at = 0; at < lines.length; at += ROWS_PER_SLICE) {
       signal.throwIfAborted();
-      yield lines.slice(at, at + ROWS_PER_SLICE).map((line) => toResultRow(line, job()));
+      const about = job();
+      yield ResultSlice.of(lines.slice(at, at + ROWS_PER_SLICE).map((line) => toResultRow(line, about)));
       await this.#calls.turn(signal);
     }
     if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');
@@ -146,7 +137,7 @@ function poison(reason: PoisonReason, message: string): Decoded {
 function toResultRow(line: ResultLine, job: JobContext): ResultRow | MalformedRow {
   if ('malformed' in line) return line;
   const { partition, offset, status } = line;
-  return { partition, offset, status, bytes: 100, record: decision(line, status, job) };
+  return { partition, offset, status, record: decision(line, status, job) };
 }
 
 function decision(

@@ -138,7 +138,8 @@ export class MemoryShardProducer implements ShardProducer {
       const partitions = this.#kafka.cluster.partitions(topic);
       if (partitions === 0) throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${topic} does not exist`);
       const byPartition = new Map<number, Send>();
-      for (const record of records) {
+      for (const view of records) {
+        const record = copyOf(view);
         const partition = record.key === null ? this.#rotation % partitions : partitionOf(record.key, partitions);
         const send = byPartition.get(partition) ?? { topic, partition, records: [] };
         send.records.push(record);
@@ -162,6 +163,12 @@ export class MemoryShardProducer implements ShardProducer {
   #failed(failure: TransactionFailure, why: string, cause?: unknown): TransactionError {
     return new TransactionError(failure, `transaction of ${this.#transactionalId} by ${this.#client}: ${why}`, { cause });
   }
+}
+
+/** The sender's buffers are written again once its transaction is over. */
+function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
+  const copy = <T>(part: T) => (Buffer.isBuffer(part) ? Buffer.from(part) : part);
+  return { key: copy(key), value: copy(value), headers: headers.map(([name, one]) => [name, copy(one)]) };
 }
 
 /** A commit that arrives late finds its sender fenced, or the transaction over: then it is refused, and nobody is there to hear it. */

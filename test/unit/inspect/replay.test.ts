@@ -20,7 +20,7 @@ function worldWith(letters: number, commitFate: (keys: readonly string[], attemp
       commitFate: (attempt) => {
         const outputs = attempt.transaction.outputs ?? [];
         return commitFate(
-          outputs.flatMap(({ records }) => records.map(({ key }) => String(key))),
+          outputs.flatMap(({ records }) => Array.from(records, ({ key }) => String(key))),
           attempt,
         );
       },

@@ -1,8 +1,10 @@
 /** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
-import type { KindSteps, PipelineKind, ReadRow } from '../../../src/core/ports/pipeline-kind.ts';
+import type { KindSteps, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../../../src/core/read-row.ts';
 import { lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
 import { guardedKind } from '../../../src/pipeline/guarded-kind.ts';
 import { InternalErrors } from '../../../src/pipeline/internal-errors.ts';
@@ -50,7 +52,7 @@ const decoding = (decode: (given: SourceRecord) => void, only: 'first' | 'again'
 const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
   changed(withFiles(real), {
     results: async function* (status, job, signal) {
-      for await (const some of withFiles(real).results(status, job, signal)) yield some.map(change);
+      for await (const slice of withFiles(real).results(status, job, signal)) yield ResultSlice.of(Array.from(slice, change));
     },
   });
 

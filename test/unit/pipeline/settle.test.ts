@@ -1,6 +1,7 @@
 /** DESIGN 3 'Settle' and 'Track', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import type { CommitAttempt } from '../../support/memory/kafka.ts';
@@ -140,7 +141,9 @@ test('a result file that grows with each download is followed for as long as it 
       kind: changed(withFiles(ports.kind), {
         results: async function* (status, job, signal) {
           ready++;
-          for await (const rows of withFiles(ports.kind).results(status, job, signal)) yield rows.slice(0, ready);
+          for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
+            yield ResultSlice.of([...slice].slice(0, ready));
+          }
         },
       }),
     }),

@@ -1,6 +1,7 @@
 /** Terminal records that Kafka does not take for their size still end their source records (DESIGN 3 'Settle'), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { lastHeader } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
@@ -26,9 +27,11 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
   ...ports,
   kind: changed(withFiles(ports.kind), {
     results: async function* (status, job, signal) {
-      for await (const rows of withFiles(ports.kind).results(status, job, signal)) {
-        yield rows.map((row) =>
-          !('record' in row) || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
+      for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
+        yield ResultSlice.of(
+          Array.from(slice, (row) =>
+            !('record' in row) || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
+          ),
         );
       }
     },

@@ -1,6 +1,7 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import type { JobContext, ReadRow, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { JobContext, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { ReadRow } from '../../../src/core/read-row.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';

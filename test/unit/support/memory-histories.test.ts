@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { type ShardProducer, TransactionError } from '../../../src/core/ports/kafka.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { SeededRandom, VirtualClock } from '../../support/memory/clock.ts';
@@ -48,10 +49,10 @@ test('one transaction after another: seen is exactly what was committed, in jour
           outputs: [
             {
               topic: 'out',
-              records: [
+              records: EncodedRecords.of([
                 { key: value, value },
                 { key: `${value}b`, value },
-              ],
+              ]),
             },
           ],
           offsets: [{ partition: 0, offset: number + 1, metadata: value }],
@@ -102,7 +103,7 @@ test('two owners that fight for a shard: nobody loses what it was told is commit
         let producer = client.producers().open(0);
         for (let n = 0; n < 10; n++) {
           const value = `${name}${n}`;
-          const records = [0, 1, 2, 3].map((i) => ({ key: `${i}`, value }));
+          const records = EncodedRecords.of([0, 1, 2, 3].map((i) => ({ key: `${i}`, value })));
           try {
             await producer.commit({ journal: [{ key: value, value }], outputs: [{ topic: 'out', records }] });
             told.add(value);

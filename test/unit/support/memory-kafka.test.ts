@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
@@ -45,7 +46,7 @@ function world(hooks: KafkaHooks = {}) {
 function write(value: string, offset?: number): Transaction {
   return {
     journal: [{ key: value, value }],
-    outputs: [{ topic: 'out', records: [{ key: value, value }] }],
+    outputs: [{ topic: 'out', records: EncodedRecords.of([{ key: value, value }]) }],
     ...(offset === undefined ? {} : { offsets: [{ partition: 0, offset, metadata: `v1:${offset}` }] }),
   };
 }

@@ -43,7 +43,8 @@ function world(script: ServiceScript = {}) {
   const rows = async (status: RemoteStatus, signal = forever) => {
     const read: string[] = [];
     for await (const slice of kind.results(status, () => job, signal)) {
-      for (const row of slice) read.push('malformed' in row ? row.malformed : `${row.offset} ${row.status}`);
+      for (const row of slice)
+        read.push('status' in row ? `${row.offset} ${row.status}` : 'malformed' in row ? row.malformed : 'broken');
     }
     return read;
   };

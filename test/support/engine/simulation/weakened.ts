@@ -1,5 +1,6 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
+import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { CoordinateSet } from '../../../../src/core/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -72,7 +73,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
   'owners are not fenced': { cluster: (clock, hooks, settings) => new UnfencedKafka(clock, clock, hooks, settings) },
   'outputs are not part of the transaction': {
     wrap: withCommits(async ({ outputs = [], ...rest }, real, { kafka }) => {
-      for (const { topic, records } of outputs) kafka.cluster.produce(topic, 0, records);
+      for (const { topic, records } of outputs) kafka.cluster.produce(topic, 0, [...records]);
       return real(rest);
     }),
   },
@@ -148,11 +149,13 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
   'a row may come twice, and the engine is told another offset the second time': {
     wrap: kind(({ kind: real }) => ({
       results: async function* (status, job, signal) {
-        for await (const rows of withFiles(real).results(status, job, signal)) {
-          yield rows.map((row) =>
-            !('record' in row) || row.offset === 0
-              ? row
-              : { ...row, record: { ...row.record, value: forge(row.record.value, row.offset - 1) } },
+        for await (const slice of withFiles(real).results(status, job, signal)) {
+          yield ResultSlice.of(
+            Array.from(slice, (row) =>
+              !('record' in row) || row.offset === 0
+                ? row
+                : { ...row, record: { ...row.record, value: forge(row.record.value, row.offset - 1) } },
+            ),
           );
         }
       },
