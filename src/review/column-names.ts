@@ -1,10 +1,10 @@
 /**
  * Names of metadata columns (DESIGN 5, docs/metadata.md).
  *
- * A metadata key is its column's own header, so that a policy finds it, unless the header could be taken for another
- * column or be changed on its way: then the column is called `meta:` and an escaped form of the key, from which the
- * key is read back. The escaped form has no upper case, no blanks and no control characters, so that two keys never
- * meet, not even where headers are compared without case.
+ * A metadata key is its column's own header, so that a policy finds it, unless the header could be taken for a column of another
+ * purpose or be changed on its way: then the column is called `meta:` and an escaped form of the key, from which the key is read
+ * back. The name depends on the key and on the configuration only, never on the other keys of the file: a policy finds the
+ * same key under the same name in each file. Two keys that differ only in case or in Unicode normalisation are two columns.
  */
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../service/contract.ts';
 import { looksLikeFormula } from './formulas.ts';
@@ -40,18 +40,18 @@ export function problemWithReferenceColumn(name: string): string | undefined {
   return undefined;
 }
 
-/** Hands out the headers of one file's metadata columns; no two of them have the same fold. */
+/** Headers of metadata columns. Different keys have different headers, and none has the fold of a reserved header. */
 export class ColumnNames {
-  readonly #taken: Set<string>;
+  readonly #reserved: ReadonlySet<string>;
   readonly #escapeFormulas: boolean;
 
   /** @param reserved headers that the file has for something else */
   constructor(reserved: readonly string[], escapeFormulas = false) {
     this.#escapeFormulas = escapeFormulas;
-    this.#taken = new Set(reserved.map(foldName));
+    this.#reserved = new Set(reserved.map(foldName));
   }
 
-  /** The header for a metadata key. To be asked once per key. */
+  /** Returns the header for a metadata key. */
   headerFor(key: string): string {
     const fold = foldName(key);
     const plain =
@@ -62,10 +62,8 @@ export class ColumnNames {
       !fold.startsWith(ALIAS_PREFIX) &&
       !(this.#escapeFormulas && looksLikeFormula(key)) &&
       !isResultFileColumn(key) &&
-      !this.#taken.has(fold);
-    if (!plain) return ALIAS_PREFIX + escapeKey(key);
-    this.#taken.add(fold);
-    return key;
+      !this.#reserved.has(fold);
+    return plain ? key : ALIAS_PREFIX + escapeKey(key);
   }
 }
 

@@ -40,6 +40,13 @@ test('columns are found by name, in any order and spelling', async () => {
   }
 });
 
+test('columns that differ only in case or in Unicode normalisation bring back each its own key', async () => {
+  const reference = '"[3,41,0,null,""a,A,é,e\u0301""]"';
+  const file = `A,e\u0301,Status,Service result,a,é,connector_ref\r\n1,2,SUCCESS,spam,3,4,${reference}\r\n`;
+  const [record] = await decisions(kindWithFile(file));
+  assert.deepEqual(decisionOf(record).metadata, { a: '3', A: '1', é: '4', 'e\u0301': '2' });
+});
+
 test('a file may come in pieces of any size', async () => {
   const file = Buffer.from(`${HEADER}\r\n"a""\r\n€🙂",SUCCESS,spam,ham,[],"e\rn",${REF}\r\n`);
   for (let size = 1; size < 40; size++) {
