@@ -101,6 +101,7 @@ test('records of format 1 that stand in a journal are read', () => {
   assert.deepEqual(read.get('owner'), { entry: 'owner', value: { instance: 'i', claim: 'c', atMs: 1 } });
   assert.deepEqual(read.get('job/a'), { entry: 'job', id: 'a', value: JOB });
   assert.deepEqual(progressOf(read.get('progress/2')), { ...PROGRESS, claimed: [7, 8, 9, 12] });
+  assert.deepEqual(progressOf(read.get('progress/3')), { ...PROGRESS, claimed: [7, 8, 9, 12], inherited: true });
   const left = read.get('job/a/left');
   assert.ok(left?.entry === 'left' && left.value !== null);
   assert.deepEqual([...left.value], [...LEFT]);

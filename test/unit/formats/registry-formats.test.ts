@@ -6,6 +6,7 @@ import { avroFormat } from '../../../src/formats/avro/avro-format.ts';
 import { jsonSchemaFormat } from '../../../src/formats/json-schema/json-schema-format.ts';
 import { protobufFormat } from '../../../src/formats/protobuf/protobuf-format.ts';
 import { ConfluentRegistry, writeFrame } from '../../../src/registry/index.ts';
+import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 import { fakeRegistry, registrySettings } from '../../support/registry.ts';
 
 const { signal } = new AbortController();
@@ -156,6 +157,11 @@ test('harmless schemas with hostile values end in time: a dead letter names the 
         `undecodable: the value does not fit schema ${id} (#/properties/list/uniqueItems)`,
       );
     }
+    const growth = await growthOf(1_000, (size) => {
+      const value = JSON.stringify({ list: Array.from({ length: size }, (_, n) => [n]) });
+      return () => read(format, id, value);
+    });
+    assert.ok(growth < LINEAR, `eight times the items take ${growth.toFixed(1)} times as long`);
   }
   await registry.close();
 });

@@ -86,6 +86,27 @@ test('records before an offset that the group had before the first start cannot 
   assert.equal(await stateOf(world, 3, old), 'decided');
 });
 
+test('a first claim between the reading of the journal and that of the committed offsets is not taken for a lost journal', async () => {
+  const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
+  world.kafka.cluster.createTopic(TOPICS.journal, 1, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', '86400000'],
+    ],
+  });
+  world.produce(3);
+  const inspection = inspectionOf(world);
+  const committed = inspection.admin.committed.bind(inspection.admin);
+  const instance = () => world.instances[0] ?? world.start();
+  inspection.admin.committed = async (...about) => {
+    while (instance().gauge('shards_owned') !== 1) await world.clock.sleep(100);
+    return committed(...about);
+  };
+  const report = await auditOf(world, inspection);
+  assert.equal(instance().gauge('shards_owned'), 1);
+  assert.deepEqual(told(report), ['balanced', { records: 3, waiting: 3 }]);
+});
+
 test('where a start is not known, what has no terminal record behind the first terminal record is missing all the same', async () => {
   const world = new World({ partitions: 1 });
   world.start();

@@ -1,7 +1,9 @@
 /** DESIGN 3 'Claim' and 'Lost ownership', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeMeta } from '../../../src/core/journal-records.ts';
+import { writeMeta, writeProgress } from '../../../src/core/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { commitMetadata } from '../../../src/core/shard-state.ts';
 import { RefusedError } from '../../../src/pipeline/errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
@@ -166,6 +168,38 @@ test('a journal whose beginning was removed is refused by the claim of its shard
     await refusalOf(world),
     /shard 1: .*offsets of partition 1 of source topic .* has lost their records in partition 1\./,
   );
+});
+
+test('offsets that a newer owner commits while a shard is claimed are not taken for a lost journal: the shard is lost, and claimed again', async () => {
+  let overtaken = false;
+  const world = withJournal({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      admin: changed(ports.admin, {
+        committed: async (...about) => {
+          // The start asks too, before the journal is read.
+          if (!overtaken && journalKeys(world).includes('owner')) {
+            overtaken = true;
+            const { cluster, transactions } = world.kafka;
+            transactions.initialise(`${TOPICS.journal}-0`);
+            const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
+            const none = { watermark: 0, claimed: new OffsetSet(), replay: 0, read: 0, last: null, start: 0 };
+            cluster.produce(TOPICS.journal, 0, [writeMeta(meta), writeProgress(0, { seq: 1, ...none })]);
+            cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0, commitMetadata(1));
+          }
+          return ports.admin.committed(...about);
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  assert.equal(instance.refused, undefined);
+  assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  world.assertExactlyOnce();
 });
 
 test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
