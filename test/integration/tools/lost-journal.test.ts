@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka, uniqueName } from '../../support/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { runCliProcess } from '../cli/cli-process.ts';
+import { startCli } from '../cli/cli-process.ts';
 import { tool } from './tool.ts';
 
 const directory = temporaryDirectory();
@@ -36,7 +36,13 @@ test('a new journal under a group with records under review is refused; once off
     return ['--config', stack.configFile];
   };
   const refusedRun = async (flags: string[]) => {
-    const { code, out } = await runCliProcess(['run', ...flags], { LOG_FORMAT: 'json' });
+    const run = startCli(['run', ...flags], { LOG_FORMAT: 'json' });
+    // One that is not refused runs until it is stopped.
+    run.said(/owns the shard/).then(
+      () => run.child.kill('SIGKILL'),
+      () => undefined,
+    );
+    const { code, out } = await run.ended;
     assert.equal(code, EXIT.refused, out);
     return out;
   };
