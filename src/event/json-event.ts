@@ -91,11 +91,10 @@ export function nameOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Whether anything in a value of JSON is a number. */
-export function hasNumber(value: object): boolean {
-  for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof member === 'number') return true;
-    if (typeof member === 'object' && member !== null && hasNumber(member)) return true;
-  }
+/** Whether a value of JSON is a number, or anything in it is. */
+export function hasNumber(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'number';
+  if (Array.isArray(value)) return value.some(hasNumber);
+  for (const name in value) if (hasNumber((value as Readonly<Record<string, unknown>>)[name])) return true;
   return false;
 }

@@ -36,8 +36,12 @@ const MEMBER_BYTES = 16;
 
 /** @param value nested no deeper than a mapping allows */
 export function memoryBesideText(value: object): number {
-  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  let bytes = CONTAINER_BYTES + MEMBER_BYTES * members.length;
-  for (const member of members) if (typeof member === 'object' && member !== null) bytes += memoryBesideText(member);
+  let bytes = CONTAINER_BYTES;
+  if (Array.isArray(value)) for (const member of value) bytes += memoryOfMember(member);
+  else for (const name in value) bytes += memoryOfMember((value as Readonly<Record<string, unknown>>)[name]);
   return bytes;
+}
+
+function memoryOfMember(member: unknown): number {
+  return MEMBER_BYTES + (typeof member === 'object' && member !== null ? memoryBesideText(member) : 0);
 }

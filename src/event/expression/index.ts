@@ -27,8 +27,7 @@ export function compileExpression(text: string): Expression {
   const path = parsePath(text);
   if (path !== undefined) {
     const exactly = (input: EventInput, found: unknown) => {
-      const numeric = typeof found === 'number' || (typeof found === 'object' && found !== null && hasNumber(found));
-      if (!numeric) return found;
+      if (!hasNumber(found)) return found;
       const whole = input.whole();
       return whole === input.event.document ? found : valueAt(whole, path);
     };
