@@ -1,160 +1,130 @@
 /**
- * `npm run bench [-- --records N --rounds N]`: how much of the bare client's speed is left when everything the connector
- * promises is done. One run, one broker, the same records; figures are ratios and medians, because machines are noisy.
+ * `npm run bench`: how much of the bare client's speed is left when everything the connector promises is done. One run, one broker,
+ * the same records, rounds in turn; figures are ratios and medians, because machines are noisy.
+ *
+ *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
+ *   npm run bench -- --table [--only TEXT]         other loads
+ *   npm run bench -- --two                         two processes on one topic against one
+ *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
-import { spawnKept } from '../../dev/process/kept.ts';
-import { eventually } from '../support/eventually.ts';
-import { TestKafka, uniqueName } from '../support/kafka.ts';
-import { startStack } from '../support/stack.ts';
+import { TestKafka } from '../support/kafka.ts';
 import { measureLatency } from './latency.ts';
+import { type Load, posts, write } from './load.ts';
+import { median } from './process-time.ts';
+import { bareRound, type ConnectorRound, type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
+import { measureScenarios } from './scenarios.ts';
+import { steadyRun } from './steady.ts';
 
 const { values } = parseArgs({
-  options: { records: { type: 'string', default: '480000' }, rounds: { type: 'string', default: '3' } },
+  options: {
+    records: { type: 'string', default: '800000' },
+    rounds: { type: 'string', default: '5' },
+    table: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    two: { type: 'boolean', default: false },
+    against: { type: 'string' },
+  },
 });
 const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
+const STEADY_SECONDS = 60;
+
 /** As the package starts it: the first line of src/cli/main.ts. */
-const BUILT = ['--max-semi-space-size=4', new URL('../../dist/cli/main.js', import.meta.url).pathname];
-const BATCH_ROWS = 5_000;
-const TEXT = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. '
-  .repeat(3)
-  .slice(0, 320);
+const built = (directory: string) => ['--max-semi-space-size=4', path.resolve(directory, 'dist/cli/main.js')];
+const builds = new Map([['this build', built(path.join(import.meta.dirname, '../..'))]]);
+if (values.against !== undefined) builds.set('the other', built(values.against));
 
-interface Round {
-  readonly perSecond: number;
-  /** Processor time of one item, all threads, µs. */
-  readonly cpuUs: number;
-  readonly peakMiB: number;
-}
-
-async function produce(kafka: TestKafka, topic: string): Promise<void> {
-  const at = (n: number) => ({
-    partition: n % PARTITIONS,
-    key: `user-${n % 5_000}`,
-    value: JSON.stringify({ type: 'post', content: `${n} ${TEXT}`, metadata: { post_id: n, lang: 'en' } }),
-  });
-  for (let from = 0; from < RECORDS; from += 10_000) {
-    await kafka.write(
-      topic,
-      Array.from({ length: Math.min(10_000, RECORDS - from) }, (_, i) => at(from + i)),
-    );
-  }
-}
-
-async function bareRound(kafka: TestKafka, source: string): Promise<Round> {
-  const output = await kafka.createTopic('bare', { partitions: PARTITIONS });
-  const printed = Promise.withResolvers<string>();
-  const loop = await spawnKept({
-    command: process.execPath,
-    args: [
-      new URL('./bare-loop.ts', import.meta.url).pathname,
-      kafka.brokers.join(','),
-      source,
-      output,
-      uniqueName('bare'),
-      String(RECORDS),
-    ],
-    onLine: (line) => line.startsWith('{') && printed.resolve(line),
-  });
-  const { seconds, cpuSeconds, records, maxRssKiB } = JSON.parse(await printed.promise) as {
-    seconds: number;
-    cpuSeconds: number;
-    records: number;
-    maxRssKiB: number;
-  };
-  await loop.stop();
-  return { perSecond: records / seconds, cpuUs: (cpuSeconds * 1e6) / records, peakMiB: maxRssKiB / 1024 };
-}
-
-async function connectorRound(kafka: TestKafka, source: string, directory: string): Promise<Round> {
-  const stack = await startStack(kafka, mkdtempSync(path.join(directory, 'round-')), {
-    partitions: PARTITIONS,
-    decisionPartitions: PARTITIONS,
-    connector: BUILT,
-    policy: {},
-    pipeline: {
-      source: { topic: source },
-      batch: { maxRows: BATCH_ROWS, maxAge: '1s' },
-      review: { poll: { initial: '50ms', max: '1s' } },
-    },
-    config: { memory: { budget: '64MiB' } },
-  });
-  try {
-    const replica = await stack.startReplica({ MALLOC_ARENA_MAX: '1' });
-    const owns = await replica.logged('owns the shard');
-    const startedAt = Date.parse(String(owns.time));
-    const beforeSeconds = cpuSecondsOf(replica.process.pid);
-    const decided = await eventually(
-      'every record is decided',
-      async () => (await replica.metric('decisions_total')) >= RECORDS && Date.now(),
-      { deadlineMs: 300_000, everyMs: 200 },
-    ).catch((error: Error) => {
-      throw new Error(`${error.message}\n${replica.lines.slice(-20).join('\n')}`);
-    });
-    const cpuUs = ((cpuSecondsOf(replica.process.pid) - beforeSeconds) * 1e6) / RECORDS;
-    const peakMiB = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.process.pid}/status`, 'utf8'))?.[1]) / 1024;
-    let readable = 0;
-    const seen = new Set<string>();
-    for (const record of await kafka.readAll(stack.topics.decisions)) {
-      readable++;
-      const { source: at } = JSON.parse(String(record.value)) as { source: { partition: number; offset: number } };
-      seen.add(`${at.partition}:${at.offset}`);
-    }
-    if (readable !== RECORDS || seen.size !== RECORDS)
-      throw new Error(`${readable} decisions of ${seen.size} records, not ${RECORDS}`);
-    return { perSecond: RECORDS / ((decided - startedAt) / 1000), cpuUs, peakMiB };
-  } finally {
-    await stack.stop();
-  }
-}
-
-/** Of a process that runs, with its threads: user and system, in ticks of 10 ms. */
-function cpuSecondsOf(pid: number): number {
-  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
-  return (Number(user) + Number(system)) / 100;
-}
-
-const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
-const said = ({ perSecond, cpuUs, peakMiB }: Round): string =>
-  `${Math.round(perSecond)}/s (${cpuUs.toFixed(1)} µs of a processor each, peak RSS ${Math.round(peakMiB)} MiB)`;
-const ratioOf = (connector: Round, bare: Round): string =>
-  `${(connector.perSecond / bare.perSecond).toFixed(2)} (of processor time ${(bare.cpuUs / connector.cpuUs).toFixed(2)})`;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const toText = ({ perSecond, cpuUs, peakMiB }: Round): string =>
+  `${Math.round(perSecond)}/s, ${cpuUs.toFixed(1)} µs of a processor an item, peak RSS ${Math.round(peakMiB)} MiB`;
 
 const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));
 const cluster = await startKafka();
 const kafka = new TestKafka(cluster.brokers);
+print(`Node ${process.version}, ${availableParallelism()} processors`);
 try {
-  const source = await kafka.createTopic('content', { partitions: PARTITIONS });
-  print(
-    `${RECORDS} records of about 320 bytes of text, ${PARTITIONS} partitions, batches of ${BATCH_ROWS} rows, ${ROUNDS} rounds`,
-  );
-  await produce(kafka, source);
-  // The broker compiles its code in the first minute: neither side is measured on a cold one.
-  await bareRound(kafka, source);
-  const ratios: number[] = [];
-  const peaks: number[] = [];
-  for (let round = 1; round <= ROUNDS; round++) {
-    const bare = await bareRound(kafka, source);
-    const connector = await connectorRound(kafka, source, directory);
-    ratios.push(connector.perSecond / bare.perSecond);
-    peaks.push(connector.peakMiB);
-    print(`round ${round}: connector ${said(connector)}, bare loop ${said(bare)}, ratio ${ratioOf(connector, bare)}`);
-  }
-  print(`ratio, median of ${ROUNDS}: ${median(ratios).toFixed(2)}   peak RSS, highest: ${Math.round(Math.max(...peaks))} MiB`);
-  const latency = await measureLatency(kafka, directory);
-  print(
-    `results available → decision readable: median ${Math.round(latency.medianMs)} ms, 95th percentile ${Math.round(latency.p95Ms)} ms (${latency.batches} batches)`,
-  );
+  if (values.table) await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
+  else if (values.two) await compareTwo(kafka, directory);
+  else await compareBare(kafka, directory);
 } finally {
   await kafka.close();
   await cluster.stop();
   rmSync(directory, { recursive: true, force: true });
+}
+
+async function topicOf(kafka: TestKafka, load: Load): Promise<string> {
+  const topic = await kafka.createTopic('content', { partitions: load.partitions });
+  await write(kafka.brokers, topic, load);
+  return topic;
+}
+
+function mainLoad(): Load {
+  return { records: RECORDS, partitions: PARTITIONS, codec: 'none', record: posts(320, 1) };
+}
+
+async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
+  const load = mainLoad();
+  print(`${RECORDS} records of 320 bytes of text, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`);
+  const topic = await topicOf(kafka, load);
+  // The broker compiles its code in the first minute: neither side is measured on a cold one.
+  await bareRound(kafka, topic, PARTITIONS, RECORDS);
+  const bare: Round[] = [];
+  const rounds = new Map<string, ConnectorRound[]>([...builds.keys()].map((name) => [name, []]));
+  for (let round = 1; round <= ROUNDS; round++) {
+    const floor = await bareRound(kafka, topic, PARTITIONS, RECORDS);
+    bare.push(floor);
+    print(`round ${round}: bare loop ${toText(floor)}`);
+    for (const [name, connector] of builds) {
+      const one = await connectorRound(kafka, directory, { ...setupOf(connector), topic, records: RECORDS });
+      rounds.get(name)?.push(one);
+      print(`  ${name}: ${toText(one)}, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`);
+    }
+  }
+  await (await kafka.admin()).deleteTopics({ topics: [topic] });
+  for (const [name, all] of rounds) {
+    const peak = Math.round(Math.max(...all.map(({ peakMiB }) => peakMiB)));
+    print(`${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, highest peak RSS ${peak} MiB`);
+  }
+  for (const [name, connector] of builds) {
+    const perSecond = Math.round(median((rounds.get(name) ?? []).map((one) => one.perSecond)) * 0.5);
+    const steady = await steadyRun(kafka, directory, setupOf(connector), load, perSecond, STEADY_SECONDS);
+    print(
+      `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; unsettled ${Math.round(steady.unsettledFirst)} in the first third, ${Math.round(steady.unsettledLast)} in the last`,
+    );
+  }
+  for (const [name, connector] of builds) {
+    const setup = { ...setupOf(connector), reviewMs: 500, pipeline: { review: {} } };
+    const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
+    print(`${name}, at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`);
+  }
+}
+
+async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
+  const topic = await topicOf(kafka, mainLoad());
+  const [connector = []] = builds.values();
+  const ratios: number[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const setup = { ...setupOf(connector), topic, records: RECORDS };
+    const one = await connectorRound(kafka, directory, setup);
+    const two = await connectorRound(kafka, directory, { ...setup, replicas: 2 });
+    ratios.push(two.perSecond / one.perSecond);
+    print(`round ${round}: one process ${toText(one)}; two ${toText(two)}; ratio ${(ratios.at(-1) as number).toFixed(2)}`);
+  }
+  print(`two processes against one, median of ${ROUNDS} rounds: ${median(ratios).toFixed(2)}`);
+}
+
+function setupOf(connector: readonly string[]): Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> {
+  return { partitions: PARTITIONS, reviewMs: 0, connector };
+}
+
+/** Medians of the rounds' own ratios: what disturbs one round disturbs both sides of it. */
+function ratiosOf(connector: readonly Round[], bare: readonly Round[]): string {
+  const ratio = (of: (round: Round) => number) => median(connector.map((one, n) => of(one) / of(bare[n] as Round))).toFixed(2);
+  return `throughput ${ratio(({ perSecond }) => perSecond)} of the bare loop's, processor time ${ratio(({ cpuUs }) => cpuUs)} of it`;
 }

@@ -1,61 +1,66 @@
 /** What the connector adds at the end: from the moment results are there to the moment a reader sees the decisions. */
-import { mkdtempSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka.ts';
-import { startStack } from '../support/stack.ts';
+import { TopicReader } from '../support/topic-reader.ts';
+import { type Load, write } from './load.ts';
+import { type ConnectorSetup, withConnector } from './rounds.ts';
 
-const BATCHES = 40;
-const ROWS = 10;
+const PER_SECOND = 1_000;
+const SECONDS = 30;
+const TICK_MS = 50;
 
 export interface Latency {
   readonly medianMs: number;
-  readonly p95Ms: number;
-  readonly batches: number;
+  readonly p99Ms: number;
+  readonly decisions: number;
 }
 
-/** A light load: small batches one after the other, a review of half a second, the connector's default polling. */
-export async function measureLatency(kafka: TestKafka, directory: string): Promise<Latency> {
-  const stack = await startStack(kafka, mkdtempSync(path.join(directory, 'latency-')), {
-    partitions: 1,
-    policy: { timing: { reviewTime: '500ms' } },
-    pipeline: { batch: { maxRows: ROWS, maxAge: '30s' } },
-  });
-  try {
-    const replica = await stack.startReplica();
-    await replica.logged('owns the shard');
-    const reader = kafka.reader(stack.topics.decisions);
-    const readableMs = new Map<string, number>();
-    const total = BATCHES * ROWS;
-    let decisions = 0;
-    let produced = 0;
-    while (decisions < total) {
-      if (produced < total && produced - decisions < 4 * ROWS) {
-        await kafka.write(
-          stack.topics.source,
-          Array.from({ length: ROWS }, (_, n) => ({ value: JSON.stringify({ type: 'post', content: `text ${produced + n}` }) })),
-        );
-        produced += ROWS;
+/** 1,000 events a second, batches of a second, reviews of half a second, polling as in the default configuration. */
+export async function measureLatency(
+  kafka: TestKafka,
+  directory: string,
+  setup: Omit<ConnectorSetup, 'topic' | 'records'>,
+  load: Load,
+): Promise<Latency> {
+  const topic = await kafka.createTopic('latency', { partitions: load.partitions });
+  return await withConnector(kafka, directory, { ...setup, topic, records: 0 }, async (stack, replicas) => {
+    await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+    const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
+    /** When a decision of a batch was seen first and how many it has, by batch. */
+    const readable = new Map<string, { atMs: number; decisions: number }>();
+    const total = PER_SECOND * SECONDS;
+    const began = Date.now();
+    const done = AbortSignal.timeout((SECONDS + 60) * 1000);
+    let seen = 0;
+    const producing = (async () => {
+      for (let written = 0; written < total; await sleep(TICK_MS)) {
+        const due = Math.min(total, Math.floor(((Date.now() - began) * PER_SECOND) / 1000));
+        await write(kafka.brokers, topic, load, written, due);
+        written = due;
       }
-      for (const record of await reader.readToEnd()) {
-        decisions++;
-        const { batch } = JSON.parse(String(record.value)) as { batch: { id: string } };
-        if (!readableMs.has(batch.id)) readableMs.set(batch.id, Date.now());
-      }
+    })();
+    while (seen < total) {
+      done.throwIfAborted();
+      await reader.forEachToEnd(({ value }) => {
+        seen++;
+        const { batch } = JSON.parse(String(value)) as { batch: { id: string } };
+        const known = readable.get(batch.id);
+        if (known === undefined) readable.set(batch.id, { atMs: Date.now(), decisions: 1 });
+        else known.decisions++;
+      });
       await sleep(2);
     }
-    const { batches } = (await (await fetch(`${stack.sandboxUrl}/sandbox/batches`)).json()) as {
-      batches: { batch_id: string; finished: string }[];
+    await producing;
+    await reader.close();
+    const { jobs } = (await (await fetch(`${stack.sandboxUrl}/bench/jobs`)).json()) as {
+      jobs: { id: string; doneMs: number }[];
     };
-    const latencies = batches
-      .map(({ batch_id, finished }) => (readableMs.get(batch_id) ?? Number.NaN) - Date.parse(finished))
-      .sort((a, b) => a - b);
-    return {
-      medianMs: latencies[Math.floor(latencies.length / 2)] ?? Number.NaN,
-      p95Ms: latencies[Math.floor(latencies.length * 0.95)] ?? Number.NaN,
-      batches: latencies.length,
-    };
-  } finally {
-    await stack.stop();
-  }
+    const doneMs = new Map(jobs.map((job) => [job.id, job.doneMs]));
+    const latencies: number[] = [];
+    for (const [id, { atMs, decisions }] of readable)
+      for (let n = 0; n < decisions; n++) latencies.push(atMs - (doneMs.get(id) ?? Number.NaN));
+    latencies.sort((a, b) => a - b);
+    const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
+    return { medianMs: at(0.5), p99Ms: at(0.99), decisions: latencies.length };
+  });
 }

@@ -92,22 +92,26 @@ export class TopicReader {
    * In order within a partition; partitions one after the other.
    */
   async readToEnd(): Promise<ReadRecord[]> {
-    await this.#persist(() => this.#refresh());
     const found = new Map<number, ReadRecord[]>();
-    const partitions = [...this.#positions.keys()].sort((a, b) => a - b);
-    const behind = new Set(partitions);
+    await this.forEachToEnd((record) => {
+      const before = found.get(record.partition);
+      if (before === undefined) found.set(record.partition, [record]);
+      else before.push(record);
+    });
+    return [...found].sort(([a], [b]) => a - b).flatMap(([, records]) => records);
+  }
+
+  /** As readToEnd, for topics that are larger than memory. */
+  async forEachToEnd(onRecord: (record: ReadRecord) => void): Promise<void> {
+    await this.#persist(() => this.#refresh());
+    const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
       // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
       for (const { partition, records, end } of await this.#persist(() => this.#fetch([...behind]))) {
-        const before = found.get(partition);
-        if (before === undefined) found.set(partition, records);
-        else for (const record of records) before.push(record);
+        for (const record of records) onRecord(record);
         if ((this.#positions.get(partition) ?? 0) >= end) behind.delete(partition);
       }
     }
-    const records: ReadRecord[] = [];
-    for (const partition of partitions) for (const record of found.get(partition) ?? []) records.push(record);
-    return records;
   }
 
   /**

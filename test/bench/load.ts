@@ -1,0 +1,87 @@
+/** The records that a benchmark works on, in ready-made record batches: the producer's library is not what is measured. */
+
+import { RawProducer } from '../../dev/kafka/raw-producer.ts';
+import { CODECS, type Codec } from '../../dev/kafka/record-batches.ts';
+import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
+import { varintSize, writeVarint } from '../../src/core/bytes/varint.ts';
+import type { OutgoingRecord } from '../../src/core/record.ts';
+import { crc32c } from '../../src/kafka/records/index.ts';
+
+export interface Load {
+  readonly records: number;
+  readonly partitions: number;
+  readonly codec: Codec;
+  /** The record of a number. */
+  readonly record: (n: number) => OutgoingRecord;
+}
+
+const BATCH_RECORDS = 1_000;
+const BATCH_BYTES = 400_000;
+const SENTENCE = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. ';
+
+/** A text of so many bytes. */
+export const textOf = (bytes: number): string => SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes);
+
+/** Events of a post, with a text of so many bytes. */
+export function posts(bytes: number, types: number): Load['record'] {
+  const text = textOf(bytes);
+  return (n) => ({
+    key: `user-${n % 5_000}`,
+    value: `{"type":"post${types === 1 ? '' : n % types}","content":"${n} ${text.replaceAll('"', '\\"')}","metadata":{"post_id":${n},"lang":"en"}}`,
+  });
+}
+
+/** Writes the records [from, to), round the partitions. */
+export async function write(brokers: readonly string[], topic: string, load: Load, from = 0, to = load.records): Promise<void> {
+  const producer = new RawProducer(brokers);
+  try {
+    const partitions = Array.from({ length: load.partitions }, (_, partition) => partition);
+    await Promise.all(
+      partitions.map(async (partition) => {
+        let batch: OutgoingRecord[] = [];
+        let bytes = 0;
+        const first = from + ((partition - from + load.partitions * 1e9) % load.partitions);
+        for (let n = first; n < to; n += load.partitions) {
+          const record = load.record(n);
+          batch.push(record);
+          bytes += sizeOfRecord(record);
+          if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to) continue;
+          await producer.write(topic, partition, encode(batch, load.codec));
+          [batch, bytes] = [[], 0];
+        }
+      }),
+    );
+  } finally {
+    producer.close();
+  }
+}
+
+/** A record batch with the time of now. */
+export function encode(records: readonly OutgoingRecord[], codec: Codec): Buffer {
+  const { code, pack } = CODECS[codec];
+  const bodies = records.map((record, delta) => {
+    const size = 2 + varintSize(delta) + sizeOfRecord(record);
+    const bytes = Buffer.allocUnsafe(varintSize(size) + size);
+    let at = writeVarint(bytes, size, 0);
+    bytes[at++] = 0;
+    at = writeVarint(bytes, 0, at);
+    writeRecord(record, bytes, writeVarint(bytes, delta, at));
+    return bytes;
+  });
+  const packed = pack(Buffer.concat(bodies));
+  const batch = Buffer.concat([Buffer.alloc(61), packed]);
+  const now = BigInt(Date.now());
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch.writeInt32BE(-1, 12);
+  batch.writeInt8(2, 16);
+  batch.writeInt16BE(code, 21);
+  batch.writeInt32BE(records.length - 1, 23);
+  batch.writeBigInt64BE(now, 27);
+  batch.writeBigInt64BE(now, 35);
+  batch.writeBigInt64BE(-1n, 43);
+  batch.writeInt16BE(-1, 51);
+  batch.writeInt32BE(-1, 53);
+  batch.writeInt32BE(records.length, 57);
+  batch.writeUInt32BE(crc32c(batch, 21), 17);
+  return batch;
+}

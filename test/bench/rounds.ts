@@ -1,0 +1,166 @@
+/** One round of a benchmark: a process that works a topic off, and what it took. */
+import { mkdtempSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kept, spawnKept } from '../../dev/process/kept.ts';
+import { type TestKafka, uniqueName } from '../support/kafka.ts';
+import { createStack, type Replica, type Stack } from '../support/stack.ts';
+import { TopicReader } from '../support/topic-reader.ts';
+import { cpuSecondsOf, peakMiBOf } from './process-time.ts';
+
+export interface Round {
+  readonly perSecond: number;
+  /** Processor time of one item, all threads, µs. */
+  readonly cpuUs: number;
+  readonly peakMiB: number;
+}
+
+export interface ConnectorRound extends Round {
+  /** Most records that were taken and not decided at a time. */
+  readonly mostUnsettled: number;
+}
+
+export interface ConnectorSetup {
+  readonly topic: string;
+  readonly records: number;
+  readonly partitions: number;
+  /** Time that the service takes for a review. */
+  readonly reviewMs: number;
+  /** Arguments of node that start the connector. */
+  readonly connector: readonly string[];
+  /** Replicas of one group. Default 1. */
+  readonly replicas?: number;
+  /** Merged into the pipeline's configuration. */
+  readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
+  readonly config?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const BATCH_ROWS = 5_000;
+const LOOK_MS = 250;
+const GIVE_UP_MS = 600_000;
+
+/** The bare client's loop over the topic. */
+export async function bareRound(kafka: TestKafka, topic: string, partitions: number, records: number): Promise<Round> {
+  const output = await kafka.createTopic('bare', { partitions });
+  const printed = Promise.withResolvers<string>();
+  const script = new URL('./bare-loop.ts', import.meta.url).pathname;
+  const loop = await spawnKept({
+    command: process.execPath,
+    args: [script, kafka.brokers.join(','), topic, output, uniqueName('bare'), String(records)],
+    onLine: (line) => line.startsWith('{') && printed.resolve(line),
+  });
+  const { seconds, cpuSeconds, maxRssKiB } = JSON.parse(await printed.promise) as {
+    seconds: number;
+    cpuSeconds: number;
+    maxRssKiB: number;
+  };
+  await loop.stop();
+  await drop(kafka, [output]);
+  return { perSecond: records / seconds, cpuUs: (cpuSeconds * 1e6) / records, peakMiB: maxRssKiB / 1024 };
+}
+
+/** The connector over the topic, against the benchmark's own service. Checks that each record was decided once. */
+export async function connectorRound(kafka: TestKafka, directory: string, setup: ConnectorSetup): Promise<ConnectorRound> {
+  return await withConnector(kafka, directory, setup, async (stack, replicas) => {
+    const started = await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+    const startedAt = Math.min(...started.map(({ time }) => Date.parse(String(time))));
+    const pids = replicas.map(({ process: { pid } }) => pid);
+    const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    const before = cpu();
+    let mostUnsettled = 0;
+    for (;;) {
+      const { consumed, decided } = await progressOf(replicas);
+      mostUnsettled = Math.max(mostUnsettled, consumed - decided);
+      if (decided >= setup.records) break;
+      if (Date.now() - startedAt > GIVE_UP_MS)
+        throw new Error(
+          `${decided} of ${setup.records} decided\n${replicas.map(({ lines }) => lines.slice(-10).join('\n')).join('\n')}`,
+        );
+      await sleep(LOOK_MS);
+    }
+    const seconds = (Date.now() - startedAt) / 1000;
+    const cpuUs = ((cpu() - before) * 1e6) / setup.records;
+    const peakMiB = Math.max(...pids.map(peakMiBOf));
+    await assertDecidedOnce(kafka, stack.topics.decisions, setup);
+    return { perSecond: setup.records / seconds, cpuUs, peakMiB, mostUnsettled };
+  });
+}
+
+/** Starts a service and a connector for as long as `run` takes. */
+export async function withConnector<T>(
+  kafka: TestKafka,
+  directory: string,
+  setup: ConnectorSetup,
+  run: (stack: Stack, replicas: readonly Replica[], service: Kept) => Promise<T>,
+): Promise<T> {
+  const service = await startService(setup.reviewMs);
+  const { source, ...pipeline } = (setup.pipeline ?? {}) as { source?: object };
+  const stack = await createStack(
+    kafka,
+    mkdtempSync(path.join(directory, 'round-')),
+    { sandbox: service.process, url: service.url },
+    {
+      partitions: 1,
+      decisionPartitions: 6,
+      connector: setup.connector,
+      pipeline: {
+        source: { topic: setup.topic, ...source },
+        batch: { maxRows: BATCH_ROWS, maxAge: '1s' },
+        review: { poll: { initial: '50ms', max: '1s' } },
+        ...pipeline,
+      },
+      config: { memory: { budget: '64MiB' }, ...setup.config },
+    },
+  );
+  try {
+    const replicas = await Promise.all(
+      Array.from({ length: setup.replicas ?? 1 }, () => stack.startReplica({ MALLOC_ARENA_MAX: '1' })),
+    );
+    return await run(stack, replicas, service.process);
+  } finally {
+    await stack.stop();
+    await drop(kafka, [stack.topics.decisions, stack.topics.source, stack.topics.deadLetters]);
+  }
+}
+
+async function startService(reviewMs: number): Promise<{ process: Kept; url: string }> {
+  const listening = Promise.withResolvers<string>();
+  const service = await spawnKept({
+    command: process.execPath,
+    args: [new URL('./service.ts', import.meta.url).pathname, String(reviewMs)],
+    onLine: (line) => {
+      const url = /listening on (\S+)/.exec(line)?.[1];
+      if (url !== undefined) listening.resolve(url);
+      else process.stderr.write(`service: ${line}\n`);
+    },
+  });
+  return { process: service, url: await listening.promise };
+}
+
+/** Records taken and decided so far, over all replicas. */
+export async function progressOf(replicas: readonly Replica[]): Promise<{ consumed: number; decided: number }> {
+  const texts = await Promise.all(replicas.map(async (replica) => (await fetch(`${await replica.url()}/metrics`)).text()));
+  const sum = (name: string) =>
+    texts
+      .flatMap((text) => [...text.matchAll(new RegExp(`^content_review_${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))])
+      .reduce((total, [, value]) => total + Number(value), 0);
+  return { consumed: sum('events_consumed_total'), decided: sum('decisions_total') };
+}
+
+async function assertDecidedOnce(kafka: TestKafka, topic: string, { records }: ConnectorSetup): Promise<void> {
+  const seen = new Set<number>();
+  let readable = 0;
+  const reader = new TopicReader(kafka.brokers, topic);
+  await reader.forEachToEnd(({ headers }) => {
+    readable++;
+    const [, partition = '', offset = ''] = /-(\d+)-(\d+)$/.exec(String(headers.at(-1)?.[1])) ?? [];
+    seen.add(Number(partition) * 2 ** 32 + Number(offset));
+  });
+  await reader.close();
+  if (readable !== records || seen.size !== records)
+    throw new Error(`${readable} decisions of ${seen.size} records, not ${records}`);
+}
+
+async function drop(kafka: TestKafka, topics: readonly string[]): Promise<void> {
+  await (await kafka.admin()).deleteTopics({ topics: [...topics] }).catch(() => undefined);
+}

@@ -1,0 +1,104 @@
+/**
+ * A Content Review Service that costs next to nothing, so that a benchmark measures the connector: it judges no content, keeps
+ * uploads in memory, and makes a result file by adding the same columns to each row. Runs as a process of its own:
+ * `service.ts REVIEW_MS`; prints its address.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const REVIEW_MS = Number(process.argv[2] ?? 0);
+/** How each uploaded row ends: with the connector's own column, the last one. */
+const ROW_END = Buffer.from(']"\r\n');
+const LINE_END = Buffer.from('\r\n');
+const MORE_HEADERS = ',Status,Bench result,Labels';
+const MORE_CELLS =
+  ',SUCCESS,approved,"[{""name"":""spam"",""applied"":false,""explanation"":""Nothing in this text is an advertisement.""}]"';
+
+interface Job {
+  readonly type: string;
+  /** When its results are there. */
+  doneMs: number;
+  body: Buffer;
+}
+
+const jobs = new Map<string, Job>();
+
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url ?? '/', address());
+  const id = decodeURIComponent(pathname.split('/').at(-1) ?? '');
+  void answer(request, response, pathname, id).catch((error) => {
+    response.statusCode = 500;
+    response.end(String(error));
+  });
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`listening on ${address()}\n`));
+
+const address = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+async function answer(request: IncomingMessage, response: ServerResponse, path: string, id: string): Promise<void> {
+  if (request.method === 'PUT') {
+    const job = jobs.get(id) as Job;
+    job.body = await bodyOf(request);
+    job.doneMs = Date.now() + REVIEW_MS;
+    response.end();
+  } else if (request.method === 'POST') {
+    const { type = '' } = JSON.parse(String(await bodyOf(request)) || '{}') as { type?: string };
+    const created = `job-${jobs.size + 1}`;
+    jobs.set(created, { type, doneMs: Number.POSITIVE_INFINITY, body: Buffer.alloc(0) });
+    const about = { upload_url: `${address()}/upload/${created}?signature=x`, download_url: null };
+    json(response, {
+      ...about,
+      ...(path.endsWith('/import')
+        ? { import_id: created, import_status: 'WAITING_FOR_UPLOAD' }
+        : { batch_id: created, batch_status: 'WAITING_FOR_UPLOAD' }),
+    });
+  } else if (path.startsWith('/results/')) {
+    const job = jobs.get(id) as Job;
+    const file = results(job.body);
+    response.setHeader('content-length', file.length);
+    response.end(file);
+    // It is downloaded once.
+    job.body = Buffer.alloc(0);
+  } else if (path === '/bench/jobs') {
+    json(response, { jobs: [...jobs].map(([name, { doneMs }]) => ({ id: name, doneMs })) });
+  } else if (path.startsWith('/v1/decisions/')) {
+    json(response, { decision_id: id, decision_status: 'SUCCESS', metadata: { post_id: 1 }, result: 'approved', labels: [] });
+  } else {
+    const { type, doneMs } = jobs.get(id) as Job;
+    const isDone = Date.now() >= doneMs;
+    if (path.startsWith('/v1/import/')) json(response, { import_id: id, import_status: isDone ? 'COMPLETE' : 'IN_PROGRESS' });
+    else {
+      json(response, {
+        batch_id: id,
+        type,
+        batch_status: isDone ? 'SUCCESS' : 'PENDING',
+        upload_url: null,
+        download_url: isDone ? `${address()}/results/${id}?signature=x` : null,
+      });
+    }
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+function json(response: ServerResponse, answer: object): void {
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(answer));
+}
+
+/** The uploaded rows with more columns behind them. */
+function results(upload: Buffer): Buffer {
+  const head = upload.indexOf(LINE_END);
+  const parts: Buffer[] = [upload.subarray(0, head), Buffer.from(`${MORE_HEADERS}\r\n`)];
+  const more = Buffer.from(`${MORE_CELLS}\r\n`);
+  for (let at = head + LINE_END.length; at < upload.length; ) {
+    const end = upload.indexOf(ROW_END, at) + 2;
+    parts.push(upload.subarray(at, end), more);
+    at = end + LINE_END.length;
+  }
+  return Buffer.concat(parts);
+}

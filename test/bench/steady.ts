@@ -1,0 +1,63 @@
+/** An endless topic at constant input: whether intake and settling keep pace with each other, or one of them only goes first. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestKafka } from '../support/kafka.ts';
+import { type Load, write } from './load.ts';
+import { cpuSecondsOf } from './process-time.ts';
+import { type ConnectorSetup, progressOf, withConnector } from './rounds.ts';
+
+const TICK_MS = 100;
+const WARM_MS = 10_000;
+
+export interface Steady {
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly cpuUs: number;
+  /** Records taken or written that have no decision: on average in the first and in the last third of the run. */
+  readonly unsettledFirst: number;
+  readonly unsettledLast: number;
+}
+
+/** Writes so many records a second for so long, after a time to warm up. */
+export async function steadyRun(
+  kafka: TestKafka,
+  directory: string,
+  setup: Omit<ConnectorSetup, 'topic' | 'records'>,
+  load: Load,
+  perSecond: number,
+  seconds: number,
+): Promise<Steady> {
+  const topic = await kafka.createTopic('steady', { partitions: load.partitions });
+  return await withConnector(kafka, directory, { ...setup, topic, records: 0 }, async (_stack, replicas) => {
+    await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+    const pids = replicas.map(({ process: { pid } }) => pid);
+    const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    const began = Date.now();
+    const unsettled: number[] = [];
+    let written = 0;
+    let cpuBefore = 0;
+    let decidedBefore = 0;
+    let looked = began;
+    for (let now = began; now - began < WARM_MS + seconds * 1000; now = Date.now()) {
+      const due = Math.floor(((now - began) * perSecond) / 1000);
+      await write(kafka.brokers, topic, load, written, due);
+      written = due;
+      if (now - looked >= 1000) {
+        looked += 1000;
+        const { decided } = await progressOf(replicas);
+        if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpu(), decided];
+        else unsettled.push(written - decided);
+      }
+      await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
+    }
+    const { decided } = await progressOf(replicas);
+    const third = Math.floor(unsettled.length / 3);
+    const mean = (some: readonly number[]) => some.reduce((sum, one) => sum + one, 0) / some.length;
+    return {
+      perSecond,
+      seconds,
+      cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
+      unsettledFirst: mean(unsettled.slice(0, third)),
+      unsettledLast: mean(unsettled.slice(-third)),
+    };
+  });
+}
