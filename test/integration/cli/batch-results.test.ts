@@ -90,6 +90,15 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     assert.deepEqual([alone.code, /--result-column needs --json/.test(alone.err)], [EXIT.usage, true]);
     const wrong = await service.run('batch', 'results', batchId, '--json', '--result-column', 'No result');
     assert.match(wrong.err, /no column "No result"/);
+    service.faults({ operation: 'review', action: 'stuck' });
+    const stuck = (await service.run('batch', 'submit', service.path('lab.csv'), '-t', 'post')).out.trim();
+    const flags = ['--json', '--result-column', 'Lab result'];
+    const waited = await service.run('batch', 'results', stuck, '--wait', '--timeout', '100ms', ...flags);
+    assert.deepEqual(
+      [waited.code, waited.err.includes("--json --result-column 'Lab result'")],
+      [EXIT.unfinished, true],
+      waited.err,
+    );
   });
 
   it('keep nothing that is no result file, or ends within a row', async (t) => {
