@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { recordBytes } from '../../../src/core/outgoing-bytes.ts';
 import { partitionOf } from '../../../src/kafka/partitioner.ts';
-import { MAX_SEND_BYTES, planSends, splitBySize } from '../../../src/kafka/send-plan.ts';
+import { MAX_SEND_BYTES, planSends, sendBytesFor, splitBySize } from '../../../src/kafka/send-plan.ts';
 import { headerList } from '../../support/headers.ts';
 
 describe('sends of a transaction', () => {
@@ -51,6 +51,12 @@ describe('sends of a transaction', () => {
       const bytes = messages.reduce((sum, { key, value }) => sum + recordBytes({ key: key ?? null, value }), 0);
       assert.ok(bytes <= MAX_SEND_BYTES);
     }
+  });
+
+  it('fit into batches that their topic takes, and are no larger where it takes more or its limit is not known', () => {
+    const bytes = [100_000, 1, 10_000_000, 0, Number.NaN, undefined].map(sendBytesFor);
+    assert.ok(bytes[0] !== undefined && bytes[0] < 100_000 && bytes[0] > 99_000, `${bytes[0]} bytes`);
+    assert.deepEqual(bytes.slice(1), [1, MAX_SEND_BYTES, MAX_SEND_BYTES, MAX_SEND_BYTES, MAX_SEND_BYTES]);
   });
 
   it('carry a record larger than the limit alone', () => {

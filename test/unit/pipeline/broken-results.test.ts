@@ -221,9 +221,12 @@ test('a malformed row that swallows others takes none of them with it', async ()
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(
-    errors(world).map(({ offset }) => offset),
-    [3],
+    errors(world).map(({ offset, error }) => [offset, error?.code]),
+    [[3, 'rows_malformed']],
   );
+  const { metrics } = world.instances[0] ?? assert.fail();
+  const reason = 'results_unreadable';
+  assert.ok((metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0, 'while rows were missing too');
 });
 
 test('a batch that settles something ends the row of failures of its type', async () => {

@@ -78,7 +78,7 @@ test('a chunk is bounded by its bytes too', async () => {
   assert.deepEqual(sizes, [3, 3, 3, 1], 'a row counts 100 bytes');
 });
 
-test('duplicate, unknown and malformed rows are counted and dropped', async () => {
+test('duplicate, unknown and malformed rows are counted and dropped, the malformed ones with a warning', async () => {
   const world = oneBatch(5, ([a, ...rest]) => {
     assert.ok(a);
     return [a, a, { ...a, offset: 77 }, { ...a, partition: 9 }, { malformed: 'half a row' }, ...rest, a];
@@ -87,6 +87,11 @@ test('duplicate, unknown and malformed rows are counted and dropped', async () =
   world.assertExactlyOnce();
   assert.deepEqual(anomalies(world), { duplicate: 2, unknown: 2, malformed: 1 });
   assert.equal(world.service.batches.size, 1);
+  const lines = world.instances[0]?.logger.lines.filter(({ fields }) => 'malformed' in fields);
+  assert.deepEqual(
+    lines?.map(({ level, fields }) => [level, fields.malformed, fields.reason]),
+    [['warn', 1, 'half a row']],
+  );
 });
 
 test('rows in any order are settled', async () => {

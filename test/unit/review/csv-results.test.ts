@@ -135,8 +135,10 @@ test('a column that nobody uploaded is tolerated, kept out of the metadata, and 
 });
 
 test('documented columns that are missing are told once, and a result column by its configured name is none of them', async () => {
-  const file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`;
-  const told = async (options: { resultColumn?: string }) => {
+  const told = async (
+    options: { resultColumn?: string },
+    file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`,
+  ) => {
     const notices: ResultNotice[] = [];
     const kind = kindWithFile(file, { ...options, onNotice: (notice) => notices.push(notice) });
     const results: unknown[] = [];
@@ -153,6 +155,10 @@ test('documented columns that are missing are told once, and a result column by 
   });
   assert.deepEqual(await told({ resultColumn: 'Decision' }), {
     notices: [{ kind: 'missing_column', value: 'Labels' }],
+    results: ['spam', 'spam'],
+  });
+  assert.deepEqual(await told({}, `Content,Service result,Labels,lang,connector_ref\nx,spam,,en,${REF}\n`), {
+    notices: [{ kind: 'missing_column', value: 'Status' }],
     results: ['spam', 'spam'],
   });
 });

@@ -14,8 +14,9 @@ const bad = (reason: string): Attempt<string> => ({
 function limitOf(max: number) {
   const clock = new InstantClock();
   const changes: number[] = [];
-  const limit = new AdaptiveLimit({ max, windowMs: WINDOW_MS, clock, onChange: (now) => changes.push(now) });
-  const learn = (attempt: Attempt<string>, startedMs = clock.now()) => limit.learn(attempt, startedMs);
+  const monotonic = () => clock.monotonic();
+  const limit = new AdaptiveLimit({ max, windowMs: WINDOW_MS, clock: { monotonic }, onChange: (now) => changes.push(now) });
+  const learn = (attempt: Attempt<string>, startedMs = monotonic()) => limit.learn(attempt, startedMs);
   const pass = (ms: number) => clock.sleep(ms);
   return { limit, changes, learn, pass, clock };
 }
