@@ -79,6 +79,11 @@ export class CoordinateSet {
     return true;
   }
 
+  /** How many partitions it holds records of. */
+  get partitions(): number {
+    return this.#partitions.size;
+  }
+
   hasPartition(partition: number): boolean {
     return this.#partitions.has(partition);
   }

@@ -1,4 +1,5 @@
 /** Sizes of records that are to be published. */
+import { varintSize } from './bytes/varint.ts';
 import type { OutgoingRecord } from './record.ts';
 
 /** Overhead of a batch beside its records, bytes, with some room. */
@@ -6,24 +7,10 @@ export const BATCH_OVERHEAD_BYTES = 128;
 /** Largest overhead of a record beside its key, value and headers, bytes: lengths, deltas and attributes. */
 const RECORD_OVERHEAD_BYTES = 32;
 const HEADER_OVERHEAD_BYTES = 10;
-/** UTF-8 has no more for a character. */
-const MOST_BYTES = 3;
-
-/**
- * Bytes of a record, or characters where it has texts.
- * @throws TypeError when a part of it is neither bytes nor text: it could not be sent
- */
-export function bytesOf({ key, value, headers = [] }: OutgoingRecord): number {
-  let bytes = lengthOf(key) + lengthOf(value);
-  for (const [name, one] of headers) bytes += name.length + lengthOf(one);
-  return bytes;
-}
-
-function lengthOf(part: unknown): number {
-  if (part === null) return 0;
-  if (typeof part === 'string' || part instanceof Uint8Array) return part.length;
-  throw new TypeError('a part of a record is neither bytes nor text');
-}
+/** Exact size of what stands in front of the records of a batch. */
+const BATCH_HEADER_BYTES = 61;
+/** Attributes, timestamp delta and offset delta of a record that is alone in its batch: a byte each. */
+const LONE_RECORD_BYTES = 3;
 
 /** Size of a record in a batch, bytes, not less than it will be. */
 export function recordBytes({ key, value, headers = [] }: OutgoingRecord): number {
@@ -32,14 +19,10 @@ export function recordBytes({ key, value, headers = [] }: OutgoingRecord): numbe
   return bytes;
 }
 
-/**
- * Whether a topic with this max.message.bytes takes a record.
- * @throws TypeError as `bytesOf` does
- */
-export function fits(record: OutgoingRecord, maxMessageBytes: number): boolean {
-  const room = maxMessageBytes - BATCH_OVERHEAD_BYTES;
-  const framing = RECORD_OVERHEAD_BYTES + HEADER_OVERHEAD_BYTES * (record.headers?.length ?? 0);
-  return bytesOf(record) * MOST_BYTES + framing <= room || recordBytes(record) <= room;
+/** Whether a topic with this max.message.bytes takes a record, alone in its batch. @param bytes size of the record (sizeOfRecord) */
+export function fits(bytes: number, maxMessageBytes: number): boolean {
+  const length = LONE_RECORD_BYTES + bytes;
+  return BATCH_HEADER_BYTES + varintSize(length) + length <= maxMessageBytes;
 }
 
 function byteLength(part: Buffer | string | null): number {

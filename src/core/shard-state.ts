@@ -4,6 +4,7 @@
  * Every method that returns a Step changes this state at once: the caller commits the step in the order in which it was
  * built, or, if a commit fails, throws the whole state away and claims the shard again.
  */
+import type { Coordinates } from './bytes/terminal-records.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
@@ -112,8 +113,9 @@ export class ShardState {
   }
 
   /** Terminal records for part of a job go out with this: what is left shrinks, or the job ends. */
-  settle(job: LiveJob, settled: readonly SourceCoordinate[]): Step {
-    for (const { partition, offset } of settled) {
+  settle(job: LiveJob, settled: Coordinates): Step {
+    for (let row = 0; row < settled.length; row++) {
+      const [partition, offset] = [settled.partition(row), settled.offset(row)];
       if (!job.left.delete(partition, offset))
         throw new Error(`record ${partition}:${offset} is not left in job ${job.record.id}`);
       this.#count(partition, -1);

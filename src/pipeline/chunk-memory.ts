@@ -2,13 +2,15 @@
  * What a shard's owners in this process have learnt about the size of its transactions. It outlives each of them: a
  * transaction that fails ends its owner, and the next one must not try the same again.
  */
-import { bytesOf } from '../core/outgoing-bytes.ts';
+import { type Coordinates, TerminalRecords } from '../core/bytes/terminal-records.ts';
 import { TransactionError } from '../core/ports/kafka.ts';
 import { type OutgoingRecord, placeOf, type SourceCoordinate } from '../core/record.ts';
 
-/** A terminal record, and the source record that it ends. */
-export interface TerminalRecord extends SourceCoordinate {
+/** A terminal record, and what its publisher needs to know of the source record that it ends. */
+export interface Rendered<A> {
+  readonly at: SourceCoordinate;
   readonly record: OutgoingRecord;
+  readonly about: A;
 }
 
 export class ChunkMemory {
@@ -30,33 +32,31 @@ export class ChunkMemory {
 
   /**
    * Renders and publishes chunk by chunk: only one chunk's records exist at a time, and no more of `all` is asked for.
-   * @param render gives nothing for what is not to be published here
-   * @param publish publishes one chunk in one transaction; its failure ends the whole.
+   * @param publish publishes one chunk in one transaction, and gets what `render` gave about each row of it; its failure ends the whole
    */
-  async inChunks<T, R extends TerminalRecord>(
+  async inChunks<T, A>(
     all: Iterable<T>,
-    render: (one: T) => R | undefined,
-    publish: (chunk: readonly R[]) => Promise<void>,
+    render: (one: T) => Rendered<A>,
+    publish: (chunk: TerminalRecords, about: readonly A[]) => Promise<void>,
   ): Promise<void> {
-    let chunk: R[] = [];
-    let bytes = 0;
+    const chunk = new TerminalRecords();
+    let abouts: A[] = [];
     for (const one of all) {
-      const terminal = render(one);
-      if (terminal === undefined) continue;
-      chunk.push(terminal);
-      bytes += bytesOf(terminal.record);
-      if (!this.isFull(chunk.length, bytes)) continue;
-      await publish(chunk);
-      chunk = [];
-      bytes = 0;
+      const { at, record, about } = render(one);
+      chunk.add(at, record);
+      abouts.push(about);
+      if (!this.isFull(chunk.length, chunk.records.bytes)) continue;
+      await publish(chunk, abouts);
+      chunk.clear();
+      abouts = [];
     }
-    if (chunk.length > 0) await publish(chunk);
+    if (chunk.length > 0) await publish(chunk, abouts);
   }
 
   /** Whether Kafka refused the terminal record of this source record, alone in its transaction. */
-  isOversized(at: SourceCoordinate): boolean {
+  isOversized(partition: number, offset: number): boolean {
     // Seldom is there any: rows are not to pay for their place as text.
-    return this.#oversized.size > 0 && this.#oversized.has(placeOf(at));
+    return this.#oversized.size > 0 && this.#oversized.has(placeOf({ partition, offset }));
   }
 
   succeeded(): void {
@@ -64,11 +64,10 @@ export class ChunkMemory {
   }
 
   /** A transaction with these records failed: too long for its timeout, perhaps, or too large. */
-  failed(records: readonly SourceCoordinate[], error: unknown): void {
+  failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
-    const [only] = records;
-    if (records.length === 1 && only !== undefined && error instanceof TransactionError && error.failure === 'too_large') {
-      this.#oversized.add(placeOf(only));
+    if (records.length === 1 && error instanceof TransactionError && error.failure === 'too_large') {
+      this.#oversized.add(placeOf({ partition: records.partition(0), offset: records.offset(0) }));
     }
   }
 }

@@ -22,14 +22,13 @@ export class DecisionMix {
     this.#maxResults = maxResults;
   }
 
-  /** Decisions that were published. */
-  count(decisions: Iterable<{ readonly result?: string | undefined }>): void {
+  /** Counts decisions that were published. @param results how many there are of each result */
+  count(results: ReadonlyMap<string, number>): void {
     if (this.#maxResults === 0) return;
     const counts = new Map<string, number>();
-    for (const { result } of decisions) {
-      if (result === undefined) continue;
+    for (const [result, decided] of results) {
       const label = this.#labelOf(result);
-      counts.set(label, (counts.get(label) ?? 0) + 1);
+      counts.set(label, (counts.get(label) ?? 0) + decided);
     }
     for (const [result, decided] of counts)
       this.#metrics.count('decision_results_total', { pipeline: this.#pipeline, result }, decided);

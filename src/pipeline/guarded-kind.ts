@@ -5,8 +5,7 @@
  */
 import type { ServiceCall } from '../core/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
-import { bytesOf } from '../core/outgoing-bytes.ts';
-import type { ItemOutcome, KindSteps, PipelineKind } from '../core/ports/pipeline-kind.ts';
+import type { KindSteps, PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Decoded, Poison, SourceRecord } from '../core/record.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { InternalErrors } from './internal-errors.ts';
@@ -23,11 +22,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     upload: (job, body, signal) => calls.one('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
     status: (remoteId, signal, type) =>
       calls.one('status', { batch: remoteId, type }, signal, () => kind.status(remoteId, signal, type)),
-    failure(item, error, job) {
-      const record = kind.failure(item, error, job);
-      bytesOf(record);
-      return record;
-    },
+    failure: (item, error, job) => kind.failure(item, error, job),
   };
   if ('results' in kind) {
     return {
@@ -46,29 +41,14 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
       calls.each(
         () => ({ job: job().jobId, batch: job().remoteId }),
         signal,
-        () => sendableOnly(kind.outcomes(items, status, job, signal, last)),
+        () => kind.outcomes(items, status, job, signal, last),
       ),
     outcomeOf(at, status, job) {
       const outcome = attempt(() => kind.outcomeOf(at, status, job));
-      if ('made' in outcome) return outcome.made && sendable(outcome.made);
+      if ('made' in outcome) return outcome.made;
       return { partition: at.partition, offset: at.offset, poison: outcome.poison };
     },
   };
-}
-
-/** A terminal record that cannot be written as bytes would fail the transaction of all others in it. */
-function sendable(one: ItemOutcome): ItemOutcome {
-  if (!('record' in one)) return one;
-  try {
-    bytesOf(one.record);
-    return one;
-  } catch (error) {
-    return { partition: one.partition, offset: one.offset, poison: internalPoison(error) };
-  }
-}
-
-async function* sendableOnly(outcomes: AsyncIterable<readonly ItemOutcome[]>): AsyncGenerator<readonly ItemOutcome[]> {
-  for await (const some of outcomes) yield some.map(sendable);
 }
 
 class GuardedReading {

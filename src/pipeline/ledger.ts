@@ -7,6 +7,7 @@
  */
 import type { Metrics } from '../core/ports/telemetry.ts';
 import type { DecisionMix } from './decision-mix.ts';
+import type { DecisionTally } from './decision-tally.ts';
 
 export class Ledger {
   readonly #metrics: Metrics;
@@ -34,16 +35,10 @@ export class Ledger {
   }
 
   /** Decisions that were published, by their status and their result. */
-  published(decisions: readonly { readonly status: 'success' | 'error'; readonly result?: string | undefined }[]): void {
-    let errors = 0;
-    for (const { status } of decisions) if (status === 'error') errors++;
-    this.decided('SUCCESS', decisions.length - errors);
-    this.decided('ERROR', errors);
-    this.#mix?.count(decisions);
-  }
-
-  decided(status: 'SUCCESS' | 'ERROR', records: number): void {
-    this.#book('decisions_total', { status }, records, -1);
+  published({ successes, errors, results }: DecisionTally): void {
+    this.#book('decisions_total', { status: 'SUCCESS' }, successes, -1);
+    this.#book('decisions_total', { status: 'ERROR' }, errors, -1);
+    this.#mix?.count(results);
   }
 
   deadLettered(reason: string, records: number): void {

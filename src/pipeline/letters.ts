@@ -1,4 +1,5 @@
 /** Dead letters as the engine writes them: whole where that is possible, with the record's coordinates alone where it is not. */
+import { sizeOfRecord } from '../core/bytes/record-bytes.ts';
 import { type DeadLetterStage, deadLetter, deadLetterOf, type LetterContext } from '../core/dead-letter.ts';
 import { attempt } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
@@ -20,7 +21,7 @@ export interface Due extends SourceCoordinate {
 
 /** Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed. */
 export function mayBeWhole({ chunk }: ShardRuntime, at: SourceCoordinate, { reason }: Poison): boolean {
-  return reason !== 'internal_error' && !chunk.isOversized(at);
+  return reason !== 'internal_error' && !chunk.isOversized(at.partition, at.offset);
 }
 
 /** @param one as it was read, or only where it is */
@@ -53,7 +54,7 @@ function wholeLetter(
 ): OutgoingRecord | undefined {
   for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
     const letter = deadLetter(record, poison, { ...about, maxValueBytes });
-    if (fits(letter, maxMessageBytes)) return letter;
+    if (fits(sizeOfRecord(letter), maxMessageBytes)) return letter;
   }
   return undefined;
 }
@@ -70,10 +71,11 @@ export async function settleAsLetters(
     due,
     ({ partition, offset, poison, record }) => {
       const at = { partition, offset };
-      return { ...at, ...letterOf(shard, record ?? at, poison, { stage, replay: job.replayOf(partition) }) };
+      const letter = letterOf(shard, record ?? at, poison, { stage, replay: job.replayOf(partition) });
+      return { at, record: letter.record, about: { reason: letter.reason } };
     },
-    async (letters) => {
-      await shard.settle(job, context.options.deadLetters.topic, letters);
+    async (chunk, letters) => {
+      await shard.settle(job, context.options.deadLetters.topic, chunk);
       context.ledger.deadLetters(letters);
     },
   );

@@ -1,5 +1,6 @@
 /** Takes the unclaimed records of a piece: decodes them, buffers them by type, seals full and old buffers. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import { sizeOfRecord } from '../core/bytes/record-bytes.ts';
 import { NotPrepared } from '../core/internal-error.ts';
 import { fits } from '../core/outgoing-bytes.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
@@ -140,7 +141,7 @@ export class PieceTaker {
     }
     if (!('item' in decoded)) return decoded;
     const { key, outputKey = key, headers } = decoded.item;
-    if (fits({ key: outputKey, value: null, headers }, topics.maxOutputBytes)) return decoded;
+    if (fits(sizeOfRecord({ key: outputKey, value: null, headers }), topics.maxOutputBytes)) return decoded;
     // No decision about it could be published: it is not reviewed either.
     const message = `key and headers alone are larger than a record of topic ${options.output.topic} may be: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };

@@ -5,10 +5,10 @@
 import { CoordinateList } from '../core/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
-import { attempt as attempted } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison } from '../core/record.ts';
-import { type Due, settleAsLetters, tooLargeFor } from './letters.ts';
+import { DecisionChunk } from './decision-chunk.ts';
+import { settleAsLetters } from './letters.ts';
 import { type BatchMemory, memoryOfItems } from './memory-budget.ts';
 import type { Rewind, Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -160,30 +160,17 @@ export class Retrier {
   }
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
-    const { context, chunk } = this.#shard;
+    const { context } = this.#shard;
     const { id, remoteId, type, attempt } = job.record;
     const error = { code: failure, message: this.#messageOf(job, failure) };
-    const { output } = context.options;
-    const refused: Due[] = [];
-    await chunk.inChunks(
-      items,
-      (item) => {
-        const { partition, offset } = item;
-        const at = { partition, offset };
-        const about = { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() };
-        const decision = attempted(() => context.kind.failure(item, error, about));
-        if ('made' in decision && this.#shard.mayPublish({ ...at, record: decision.made }))
-          return { ...at, record: decision.made };
-        refused.push({ ...at, poison: 'poison' in decision ? decision.poison : tooLargeFor(output.topic) });
-        return undefined;
-      },
-      async (decisions) => {
-        await this.#shard.settle(job, output.topic, decisions);
-        context.ledger.decided('ERROR', decisions.length);
-        this.#shard.decided(job, decisions.length);
-      },
-    );
-    await settleAsLetters(this.#shard, job, refused, 'rewind');
+    const decisions = new DecisionChunk(this.#shard, job);
+    for (const item of items) {
+      const about = { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() };
+      decisions.add(item, true, undefined, () => context.kind.failure(item, error, about));
+      if (decisions.isFull) await decisions.flush();
+    }
+    await decisions.flush();
+    await settleAsLetters(this.#shard, job, decisions.refused, 'rewind');
   }
 }
 

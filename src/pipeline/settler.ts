@@ -3,16 +3,16 @@
  * each chunk in one transaction with what is left of the job. Rows that have no place any more are counted and dropped (I2).
  */
 
+import type { ResultSlice } from '../core/bytes/result-slice.ts';
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { JobContext, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
-import type { BrokenRow, MalformedRow, ResultRow } from '../core/read-row.ts';
-import type { OutgoingRecord } from '../core/record.ts';
+import type { MalformedRow } from '../core/read-row.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { errorType } from './batch-span.ts';
-import { type Due, settleAsLetters, tooLargeFor } from './letters.ts';
+import { DecisionChunk } from './decision-chunk.ts';
+import { settleAsLetters } from './letters.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Ask for the job once more, and download its results from the start. */
@@ -26,14 +26,6 @@ export interface DownloadAgain {
 }
 
 export type SettleOutcome = 'done' | DownloadAgain | JobFailure;
-
-interface ChunkRow {
-  readonly partition: number;
-  readonly offset: number;
-  readonly record: OutgoingRecord;
-  readonly status: ResultRow['status'];
-  readonly result: string | undefined;
-}
 
 export class Settler {
   readonly #shard: ShardRuntime;
@@ -93,16 +85,14 @@ class Pass {
   readonly #retriedErrors = new CoordinateSet();
   /** For log lines: also when the job is through, and forgotten. */
   readonly #fields: object;
-  #chunk: ChunkRow[] = [];
-  #chunkBytes = 0;
-  /** Rows whose decisions cannot be made, or are not taken by Kafka. */
-  readonly #refused: Due[] = [];
+  readonly #decisions: DecisionChunk;
+  /** Slices that were read to their ends, and have rows in the chunk. */
+  readonly #looked: ResultSlice[] = [];
+  #lookedBytes = 0;
   #rows = 0;
   #malformed = 0;
   /** Why the first malformed row is none. */
   #firstMalformed: string | undefined;
-  /** Of the pass: in the transactions of its rows. */
-  #publishingMs = 0;
 
   constructor(shard: ShardRuntime, kind: ResultFileKind, job: LiveJob, status: RemoteStatus, download: number) {
     this.#shard = shard;
@@ -112,9 +102,18 @@ class Pass {
     this.#download = download;
     this.#before = job.left.clone();
     this.#fields = shard.fieldsOf(job);
+    this.#decisions = new DecisionChunk(shard, job);
   }
 
   async run(): Promise<SettleOutcome> {
+    try {
+      return await this.#run();
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #run(): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.monotonic();
     let cut: ServiceError | undefined;
@@ -125,13 +124,7 @@ class Pass {
         this.#shard.who,
         this.#kind.results(this.#status, () => this.#context(), signal),
       )) {
-        signal.throwIfAborted();
-        for (const row of slice) {
-          this.#rows++;
-          if ('malformed' in row) this.#drop(row);
-          else this.#take(row);
-          if (this.#shard.chunk.isFull(this.#chunk.length, this.#chunkBytes)) await this.#flush();
-        }
+        await this.#read(slice);
       }
     } catch (error) {
       reading.end(errorType(error));
@@ -142,10 +135,10 @@ class Pass {
     reading.set({ 'content_review.rows': this.#rows });
     reading.end();
     // Also after a cut: these rows are as good as any, and the next download skips them.
-    const readingMs = context.clock.monotonic() - startedMs - this.#publishingMs;
+    const readingMs = context.clock.monotonic() - startedMs - this.#decisions.publishingMs;
     context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
     await this.#flush();
-    await settleAsLetters(this.#shard, this.#job, this.#refused, 'settle');
+    await settleAsLetters(this.#shard, this.#job, this.#decisions.refused, 'settle');
     if (this.#job.left.size === 0) {
       if (this.#malformed > 0) {
         const about = { ...this.#fields, malformed: this.#malformed, reason: this.#firstMalformed };
@@ -158,6 +151,29 @@ class Pass {
     return this.#afterShortFile();
   }
 
+  /** Takes over the slice: it is released here, or with the chunk that has rows of it. */
+  async #read(slice: ResultSlice): Promise<void> {
+    try {
+      this.#shard.signal.throwIfAborted();
+      for (const other of slice.others) {
+        this.#rows++;
+        if ('malformed' in other) this.#drop(other);
+        else if (this.#takes(other.partition, other.offset)) this.#decisions.refused.push(other);
+      }
+      for (let row = 0; row < slice.length; row++) {
+        this.#rows++;
+        this.#take(slice, row);
+        if (this.#decisions.isFull) await this.#flush();
+      }
+    } finally {
+      this.#looked.push(slice);
+      this.#lookedBytes += slice.bytes.length;
+    }
+    // Rows that are not taken hold no less memory than others.
+    if (this.#decisions.length === 0) this.#release();
+    else if (this.#shard.chunk.isFull(0, this.#lookedBytes)) await this.#flush();
+  }
+
   #drop({ malformed, crash }: MalformedRow): void {
     this.#malformed++;
     this.#firstMalformed ??= malformed;
@@ -165,45 +181,38 @@ class Pass {
     if (crash !== undefined) this.#shard.context.internal.report('results', this.#fields, crash);
   }
 
-  #take(row: ResultRow | BrokenRow): void {
-    const { partition, offset } = row;
-    if (!this.#before.has(partition, offset)) {
-      // Settled by an earlier pass (a restart downloads again), or never ours.
-      if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
-      return;
-    }
-    if (this.#retriedErrors.has(partition, offset) || !this.#taken.add(partition, offset)) {
-      this.#anomaly('duplicate');
-      return;
-    }
-    if ('poison' in row) {
-      this.#refused.push(row);
-      return;
-    }
-    if (row.status === 'error' && this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts) {
+  #take(slice: ResultSlice, row: number): void {
+    const [partition, offset] = [slice.partition(row), slice.offset(row)];
+    if (!this.#takes(partition, offset)) return;
+    if (slice.isError(row) && this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
       return;
     }
-    if (!this.#shard.mayPublish(row)) {
-      this.#refused.push({ partition, offset, poison: tooLargeFor(this.#shard.context.options.output.topic) });
-      return;
+    this.#decisions.addRow(slice, row);
+  }
+
+  /** Whether a row is the first of this pass about a record that is left; if so, the record is taken. */
+  #takes(partition: number, offset: number): boolean {
+    if (!this.#before.has(partition, offset)) {
+      // Settled by an earlier pass (a restart downloads again), or never ours.
+      if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
+      return false;
     }
-    this.#chunk.push({ partition, offset, status: row.status, result: row.result, record: row.record });
-    this.#chunkBytes += bytesOf(row.record);
+    if (!this.#retriedErrors.has(partition, offset) && this.#taken.add(partition, offset)) return true;
+    this.#anomaly('duplicate');
+    return false;
   }
 
   async #flush(): Promise<void> {
-    const { context } = this.#shard;
-    const chunk = this.#chunk;
-    this.#chunk = [];
-    this.#chunkBytes = 0;
-    if (chunk.length === 0) return;
-    const fromMs = context.clock.monotonic();
-    await this.#shard.settle(this.#job, context.options.output.topic, chunk);
-    this.#publishingMs += context.clock.monotonic() - fromMs;
-    context.ledger.published(chunk);
-    this.#shard.decided(this.#job, chunk.length);
+    await this.#decisions.flush();
+    this.#release();
+  }
+
+  /** Nothing in the chunk comes from them. */
+  #release(): void {
+    for (const slice of this.#looked.splice(0)) slice.release();
+    this.#lookedBytes = 0;
   }
 
   #afterCut(cut: ServiceError): SettleOutcome {

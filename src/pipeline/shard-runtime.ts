@@ -1,5 +1,5 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
-import { EncodedRecords } from '../core/bytes/encoded-records.ts';
+import type { TerminalRecords } from '../core/bytes/terminal-records.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
 import { fits } from '../core/outgoing-bytes.ts';
@@ -9,7 +9,7 @@ import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
 import type { PoisonReason, SourceRecord } from '../core/record.ts';
 import type { ShardState, Step, TakenRecord } from '../core/shard-state.ts';
 import { spanFields, step } from './batch-span.ts';
-import type { ChunkMemory, TerminalRecord } from './chunk-memory.ts';
+import type { ChunkMemory } from './chunk-memory.ts';
 import type { PipelineContext } from './context.ts';
 import { Unprepared } from './errors.ts';
 import { type Held, InHand } from './in-hand.ts';
@@ -35,8 +35,8 @@ export interface JobStatus {
   detail: { readonly reason: string; readonly malformed?: number } | undefined;
 }
 
-/** A dead letter of a record that never was in a job. */
-export type UnclaimedLetter = TakenRecord & TerminalRecord & { readonly held: Held | undefined; readonly reason: PoisonReason };
+/** A record that never was in a job, and ends as a dead letter. */
+export type UnclaimedRecord = TakenRecord & { readonly held: Held | undefined; readonly reason: PoisonReason };
 
 export class ShardRuntime {
   readonly context: PipelineContext;
@@ -173,19 +173,20 @@ export class ShardRuntime {
   }
 
   /** Publishes terminal records for part of a job, in one transaction with the job's remainder (I2). */
-  async settle(job: LiveJob, topic: string, records: readonly TerminalRecord[]): Promise<void> {
-    if (records.length === 0) return;
-    const attributes = { 'messaging.destination.name': topic, 'messaging.batch.message_count': records.length };
+  async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
+    if (chunk.length === 0) return;
+    const { partitions } = job.left;
+    const attributes = { 'messaging.destination.name': topic, 'messaging.batch.message_count': chunk.length };
     await step(this.spanOf(job.record.id), 'publish', attributes, () =>
-      this.#publish(topic, records, job.record.oldestEventMs, () => this.state.settle(job, records)),
+      this.#publish(topic, chunk, job.record.oldestEventMs, () => this.state.settle(job, chunk)),
     );
     if (job.left.size === 0) this.forget(job.record.id);
-    if (records.some(({ partition }) => !job.left.hasPartition(partition))) this.turns.moved();
+    if (job.left.partitions < partitions) this.turns.moved();
   }
 
-  /** Whether the output topic takes a decision, as far as is known. */
-  mayPublish(decision: TerminalRecord): boolean {
-    return !this.chunk.isOversized(decision) && fits(decision.record, this.context.topics.maxOutputBytes);
+  /** Whether the output topic takes the decision about a record, as far as is known. @param bytes size of the decision (sizeOfRecord) */
+  mayPublish(partition: number, offset: number, bytes: number): boolean {
+    return !this.chunk.isOversized(partition, offset) && fits(bytes, this.context.topics.maxOutputBytes);
   }
 
   /** Decisions about some of a job's records are out. */
@@ -196,25 +197,25 @@ export class ShardRuntime {
   }
 
   /** Publishes dead letters of records that never were in a job, in one transaction with progress (I2). */
-  async deadLetter(records: readonly UnclaimedLetter[]): Promise<void> {
+  async deadLetter(letters: TerminalRecords, records: readonly UnclaimedRecord[]): Promise<void> {
     let oldestMs = Number.POSITIVE_INFINITY;
     for (const { timestampMs } of records) oldestMs = Math.min(oldestMs, timestampMs);
-    await this.#publish(this.context.options.deadLetters.topic, records, oldestMs, () => {
+    await this.#publish(this.context.options.deadLetters.topic, letters, oldestMs, () => {
       for (const { held } of records) held?.drop(1);
       return this.state.deadLetter(records);
     });
     this.context.ledger.deadLetters(records);
   }
 
-  async #publish(topic: string, records: readonly TerminalRecord[], oldestEventMs: number, take: () => Step): Promise<void> {
+  async #publish(topic: string, chunk: TerminalRecords, oldestEventMs: number, take: () => Step): Promise<void> {
     let held: Held | undefined;
     const committed = this.queue.run(() => {
       const step = take();
-      held = this.inHand.committing.hold(records.length, oldestEventMs);
+      held = this.inHand.committing.hold(chunk.length, oldestEventMs);
       return {
         // A step that publishes always writes the journal: progress of the records' partitions, or the job's remainder.
         journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
-        outputs: [{ topic, records: EncodedRecords.of(records.map(({ record }) => record)) }],
+        outputs: [{ topic, records: chunk.records }],
         offsets: step.offsets,
       };
     });
@@ -223,14 +224,14 @@ export class ShardRuntime {
     } catch (error) {
       // Not in `released`, which the loss of the shard booked: see ShardWorker.#end.
       if (held !== undefined) {
-        this.context.ledger.released(records.length);
-        held.drop(records.length);
-        this.chunk.failed(records, error);
+        this.context.ledger.released(chunk.length);
+        held.drop(chunk.length);
+        this.chunk.failed(chunk, error);
       }
       throw error;
     }
     this.chunk.succeeded();
-    held?.drop(records.length);
+    held?.drop(chunk.length);
     this.onPublished();
   }
 }

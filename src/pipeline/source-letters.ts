@@ -89,16 +89,17 @@ export class SourceLetterQueue {
     // Records that are in no job go out together, whatever batches they were sealed into.
     for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
       const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
-      await chunk.inChunks(some, render, async (letters) => {
-        if (from === undefined) return this.#shard.deadLetter(letters);
+      await chunk.inChunks(some, render, async (letters, ended) => {
+        if (from === undefined) return this.#shard.deadLetter(letters, ended);
         await this.#shard.settle(from, context.options.deadLetters.topic, letters);
-        context.ledger.deadLetters(letters);
+        context.ledger.deadLetters(ended);
       });
     }
   }
 
   #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Queued) {
     const { partition, offset, timestampMs, replay } = at;
-    return { partition, offset, timestampMs, held, ...letterOf(this.#shard, one, poison, { stage, replay }) };
+    const { record, reason } = letterOf(this.#shard, one, poison, { stage, replay });
+    return { at, record, about: { partition, offset, timestampMs, held, reason } };
   }
 }

@@ -3,13 +3,12 @@
  * what became of it, and publishes chunk by chunk as the Settler does (DESIGN 3 'Settle', 'Rewind').
  */
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import { bytesOf } from '../core/outgoing-bytes.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import { Seldom } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
-import type { TerminalRecord } from './chunk-memory.ts';
-import { type Due, mayBeWhole, settleAsLetters, tooLargeFor } from './letters.ts';
+import { DecisionChunk } from './decision-chunk.ts';
+import { type Due, mayBeWhole, settleAsLetters } from './letters.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
@@ -80,20 +79,18 @@ export class SourceSettler {
 
   /** Publishes what became of the items, a chunk at a time. @returns why it ended early */
   async #ask(job: LiveJob, outcomes: AsyncIterable<readonly ItemOutcome[]>): Promise<ServiceError | undefined> {
-    const { context, signal, chunk, who } = this.#shard;
-    const collected: ItemOutcome[] = [];
-    let bytes = 0;
+    const { context, signal, who } = this.#shard;
+    const decisions = new DecisionChunk(this.#shard, job);
     let overdue = 0;
     let cut: ServiceError | undefined;
     try {
       for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
         signal.throwIfAborted();
-        collected.push(...some);
-        for (const one of some) bytes += 'record' in one ? bytesOf(one.record) : 0;
-        overdue += some.filter((one) => one.overdue === true).length;
-        if (!chunk.isFull(collected.length, bytes)) continue;
-        await this.#publish(job, collected.splice(0));
-        bytes = 0;
+        for (const one of some) {
+          this.#take(job, one, decisions);
+          if (one.overdue === true) overdue++;
+          if (decisions.isFull) await decisions.flush();
+        }
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -102,7 +99,7 @@ export class SourceSettler {
     }
     // Also after a cut: what was said before counts.
     const fields = this.#shard.fieldsOf(job);
-    await this.#publish(job, collected);
+    await this.#settleAll(job, decisions);
     if (overdue > 0) {
       const failure = 'review_timeout';
       context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
@@ -140,33 +137,23 @@ export class SourceSettler {
     return { items, unread, release };
   }
 
-  /** @param records of dead letters, as far as they are at hand: others are read once more, since hardly any is wanted */
-  async #publish(
+  #take(job: LiveJob, one: ItemOutcome, decisions: DecisionChunk): void {
+    const { partition, offset } = one;
+    if (!job.left.has(partition, offset)) return;
+    if ('record' in one) decisions.add(one, one.status === 'error', one.result, () => one.record);
+    else decisions.refused.push({ partition, offset, poison: one.poison });
+  }
+
+  /** Publishes what was taken. @param records of dead letters, as far as they are at hand: others are read once more, since hardly any is needed */
+  async #settleAll(
     job: LiveJob,
-    outcomes: readonly ItemOutcome[],
+    decisions: DecisionChunk,
     records: ReadonlyMap<string, SourceRecord> = new Map(),
   ): Promise<void> {
-    const { context, chunk } = this.#shard;
-    const fitting: (TerminalRecord & { readonly status: 'success' | 'error'; readonly result?: string | undefined })[] = [];
-    const due: Due[] = [];
-    for (const one of outcomes) {
-      const { partition, offset } = one;
-      if (!job.left.has(partition, offset)) continue;
-      if ('record' in one && this.#shard.mayPublish(one)) fitting.push(one);
-      else {
-        const poison = 'poison' in one ? one.poison : tooLargeFor(context.options.output.topic);
-        due.push({ partition, offset, record: records.get(placeOf(one)), poison });
-      }
-    }
-    await chunk.inChunks(
-      fitting,
-      (one) => one,
-      async (some) => {
-        await this.#shard.settle(job, context.options.output.topic, some);
-        context.ledger.published(some);
-        this.#shard.decided(job, some.length);
-      },
-    );
+    await decisions.flush();
+    const due = decisions.refused
+      .filter(({ partition, offset }) => job.left.has(partition, offset))
+      .map((one): Due => ({ ...one, record: records.get(placeOf(one)) }));
     const isAtHand = (one: Due) => one.record !== undefined || !mayBeWhole(this.#shard, one, one.poison);
     const [atHand, others] = [due.filter(isAtHand), due.filter((one) => !isAtHand(one))];
     await settleAsLetters(this.#shard, job, atHand, 'settle');
@@ -174,12 +161,15 @@ export class SourceSettler {
   }
 
   async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Due[], about: JobContext): Promise<void> {
-    const outcomes = unread.map(({ partition, offset, poison }): ItemOutcome => {
+    const decisions = new DecisionChunk(this.#shard, job);
+    for (const { partition, offset, poison } of unread) {
       const at = { partition, offset };
-      return this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about) ?? { ...at, poison };
-    });
+      const outcome = this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about);
+      this.#take(job, outcome ?? { ...at, poison }, decisions);
+      if (decisions.isFull) await decisions.flush();
+    }
     const records = unread.flatMap((one) => (one.record === undefined ? [] : [[placeOf(one), one.record] as const]));
-    await this.#publish(job, outcomes, new Map(records));
+    await this.#settleAll(job, decisions, new Map(records));
   }
 
   /** One fetched part at a time: nobody has counted the size of these records. */

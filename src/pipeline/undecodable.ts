@@ -33,11 +33,12 @@ export async function deadLetterUndecodable(shard: ShardRuntime, pieces: readonl
   const { state, chunk } = shard;
   const letter = ({ record, poison, held }: Undecodable & Pick<UndecodableRecords, 'held'>) => {
     const { partition, offset, timestampMs } = record;
-    const place = { partition, offset, timestampMs, isOfBatch: 'isOfBatch' in record && record.isOfBatch === true };
     const about = { stage: 'decode', replay: state.partition(partition).replay } as const;
-    return { ...place, held, ...letterOf(shard, record, poison, about) };
+    const { record: terminal, reason } = letterOf(shard, record, poison, about);
+    const isOfBatch = 'isOfBatch' in record && record.isOfBatch === true;
+    return { at: record, record: terminal, about: { partition, offset, timestampMs, isOfBatch, held, reason } };
   };
-  await chunk.inChunks(allOf(shard, pieces), letter, (letters) => shard.deadLetter(letters));
+  await chunk.inChunks(allOf(shard, pieces), letter, (letters, ended) => shard.deadLetter(letters, ended));
 }
 
 function* allOf(

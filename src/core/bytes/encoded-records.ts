@@ -3,6 +3,9 @@ import type { OutgoingRecord } from '../record.ts';
 import { keyOfRecord, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
+/** Records that are encoded here share pieces of memory, which double up to the larger size. */
+const LEAST_ROOM_BYTES = 1024;
+const MOST_ROOM_BYTES = 64 * 1024;
 
 export class EncodedRecords {
   #length = 0;
@@ -11,6 +14,9 @@ export class EncodedRecords {
   #source = new Int32Array(LEAST_ROWS);
   #start = new Int32Array(LEAST_ROWS);
   #end = new Int32Array(LEAST_ROWS);
+  /** Where `add` writes. */
+  #room = Buffer.alloc(0);
+  #used = 0;
 
   static of(records: Iterable<OutgoingRecord>): EncodedRecords {
     const encoded = new EncodedRecords();
@@ -27,12 +33,17 @@ export class EncodedRecords {
     return this.#bytes;
   }
 
-  /** Encodes a record. @throws TypeError when a part of it is neither bytes nor text */
+  /** Encodes a record. @throws TypeError when a part of it is neither bytes nor text; nothing is added */
   add(record: OutgoingRecord): void {
     const size = sizeOfRecord(record);
-    const bytes = Buffer.allocUnsafe(size);
-    writeRecord(record, bytes, 0);
-    this.addBytes(bytes, 0, size);
+    if (this.#room.length - this.#used < size) {
+      const larger = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, this.#room.length * 2));
+      this.#room = Buffer.allocUnsafe(Math.max(size, larger));
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used = writeRecord(record, this.#room, start);
+    this.addBytes(this.#room, start, this.#used);
   }
 
   /** Adds a record that is encoded already. Its bytes must stay as they are until `clear`. */
@@ -77,6 +88,7 @@ export class EncodedRecords {
   clear(): void {
     this.#length = 0;
     this.#bytes = 0;
+    this.#used = 0;
     this.#sources.length = 0;
   }
 

@@ -9,28 +9,33 @@ export interface Coordinates {
   offset(row: number): number;
 }
 
+const LEAST_ROWS = 64;
+
 export class TerminalRecords implements Coordinates {
   readonly records = new EncodedRecords();
-  readonly #partitions: number[] = [];
-  readonly #offsets: number[] = [];
+  #partitions = new Int32Array(LEAST_ROWS);
+  #offsets = new Float64Array(LEAST_ROWS);
 
   static of(all: Iterable<SourceCoordinate & { readonly record: OutgoingRecord }>): TerminalRecords {
     const terminal = new TerminalRecords();
-    for (const { partition, offset, record } of all) {
-      terminal.end(partition, offset);
-      terminal.records.add(record);
-    }
+    for (const one of all) terminal.add(one, one.record);
     return terminal;
   }
 
   get length(): number {
-    return this.#partitions.length;
+    return this.records.length;
   }
 
-  /** Names the source record that the next record of `records` ends. */
-  end(partition: number, offset: number): void {
-    this.#partitions.push(partition);
-    this.#offsets.push(offset);
+  /** Encodes the record that ends a source record. @throws TypeError when a part of it is neither bytes nor text; nothing is added */
+  add({ partition, offset }: SourceCoordinate, record: OutgoingRecord): void {
+    this.records.add(record);
+    this.#name(partition, offset);
+  }
+
+  /** Adds an encoded record, as EncodedRecords.addBytes does. */
+  addBytes(partition: number, offset: number, source: Buffer, start: number, end: number): void {
+    this.records.addBytes(source, start, end);
+    this.#name(partition, offset);
   }
 
   partition(row: number): number {
@@ -44,7 +49,19 @@ export class TerminalRecords implements Coordinates {
   /** Forgets everything, and keeps the room for the next transaction. */
   clear(): void {
     this.records.clear();
-    this.#partitions.length = 0;
-    this.#offsets.length = 0;
+  }
+
+  /** Names the source record that the last record ends. */
+  #name(partition: number, offset: number): void {
+    const row = this.records.length - 1;
+    if (row >= this.#partitions.length) {
+      const partitions = new Int32Array(row * 2);
+      const offsets = new Float64Array(row * 2);
+      partitions.set(this.#partitions);
+      offsets.set(this.#offsets);
+      [this.#partitions, this.#offsets] = [partitions, offsets];
+    }
+    this.#partitions[row] = partition;
+    this.#offsets[row] = offset;
   }
 }

@@ -40,8 +40,13 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
     ...kind,
     async *results(status, job, signal) {
       for await (const slice of kind.results(status, job, signal)) {
-        yield ResultSlice.of(Array.from(slice, row));
-        slice.release();
+        let encoded: ResultSlice;
+        try {
+          encoded = ResultSlice.of(Array.from(slice, row));
+        } finally {
+          slice.release();
+        }
+        yield encoded;
       }
     },
   };

@@ -10,6 +10,7 @@ import { PartitionState } from '../../../src/core/partition-state.ts';
 import type { JournalWrite, OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { ShardState, type Step, type TakenRecord } from '../../../src/core/shard-state.ts';
+import { columnsOf } from '../../support/coordinates.ts';
 
 export const PARTITIONS = [1, 4];
 const FIRST_OFFSET = 100;
@@ -107,7 +108,7 @@ export class ShardHistory {
         const job = this.liveJob(pick);
         const records = job === undefined ? [] : select([...job.left], mask);
         if (job === undefined || records.length === 0) break;
-        if (what === 'settle') this.#commit(this.state.settle(job, records), () => this.#mark(records, 'done'));
+        if (what === 'settle') this.#commit(this.state.settle(job, columnsOf(records)), () => this.#mark(records, 'done'));
         else {
           const record = this.jobRecord(records, job.record);
           this.#commit(this.state.move(job, record, records), () => this.#mark(records, { job: record.id }));

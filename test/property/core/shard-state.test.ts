@@ -5,6 +5,7 @@ import type { CoordinateSet } from '../../../src/core/job.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal-view.ts';
 import { PartitionState } from '../../../src/core/partition-state.ts';
 import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/shard-state.ts';
+import { columnsOf } from '../../support/coordinates.ts';
 import { actions, PARTITIONS, ShardHistory, timestampOf } from './shard-history.ts';
 
 function replay(history: ShardHistory): JournalState {
@@ -91,7 +92,7 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
       const job = history.liveJob(pick);
       if (job === undefined || (typeof fate === 'object' && fate.job === job.record.id)) return;
       const message = new RegExp(`record ${partition}:${offset} is not left in job ${job.record.id}`);
-      assert.throws(() => history.state.settle(job, [at]), message);
+      assert.throws(() => history.state.settle(job, columnsOf([at])), message);
       assert.throws(() => history.state.move(job, history.jobRecord([at]), [at]), message);
     }),
   );
@@ -125,7 +126,7 @@ test('a job whose last record is settled or moved ends: both of its journal reco
     ],
   );
   const job = history.state.jobs.get(next.id) ?? assert.fail();
-  const end = history.state.settle(job, [...job.left]);
+  const end = history.state.settle(job, columnsOf(job.left));
   assert.deepEqual(end.journal, [
     { key: `job/${next.id}`, value: null },
     { key: `job/${next.id}/left`, value: null },
@@ -145,7 +146,7 @@ test('a remote id is known while a job has it, and the batches of a line are tho
   history.state.move(first, next, [one]);
   assert.equal(history.state.spentInLine(first.record.root), 7);
   assert.equal(history.state.spentInLine('another line'), 0);
-  history.state.settle(first, rest);
+  history.state.settle(first, columnsOf(rest));
   assert.equal(history.state.hasRemoteId(first.record.remoteId), false);
   assert.equal(history.state.hasRemoteId(next.remoteId), true);
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TransactionError, type TransactionFailure } from '../../../src/core/ports/kafka.ts';
 import { ChunkMemory } from '../../../src/pipeline/chunk-memory.ts';
+import { columnsOf } from '../../support/coordinates.ts';
 import { headerList } from '../../support/headers.ts';
 
-const records = (count: number) => Array.from({ length: count }, (_, offset) => ({ partition: 2, offset }));
+const records = (count: number) => columnsOf(Array.from({ length: count }, (_, offset) => ({ partition: 2, offset })));
 const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
 
 const limited = (maxRows: number) => new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
@@ -34,46 +35,49 @@ test('a transaction smaller than the limit that fails is halved too', () => {
   assert.equal(rowsOf(chunk), 5);
 });
 
-test('chunks are bounded by rows and by bytes of key, value and headers; what was learnt meanwhile counts', async () => {
+test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', async () => {
   const chunk = new ChunkMemory({ maxRows: 4, maxBytes: 100 });
   const sized = (offset: number, bytes: number) => ({
-    partition: 0,
-    offset,
+    at: { partition: 0, offset },
     record: {
       key: Buffer.alloc(1),
-      // Names count too.
-      value: 'v'.repeat(bytes - 8),
+      // The rest is key, headers and lengths; that of a value of 64 bytes and more takes two.
+      value: 'v'.repeat(bytes - (bytes > 82 ? 20 : 19)),
       headers: headerList({ a: 'x', b: ['y', null, Buffer.alloc(1)] }),
     },
+    about: bytes,
   });
-  const bytes = [10, 10, 10, 10, 99, 10, 100, 10, 10, 10, 10];
+  const bytes = [20, 20, 20, 20, 81, 20, 100, 20, 20, 20, 20];
   const sizes: number[] = [];
   await chunk.inChunks(
     bytes,
     (size) => sized(sizes.length, size),
-    async (rows) => {
-      sizes.push(rows.length);
-      if (sizes.length === 3) chunk.failed(rows, failure('fenced'));
+    async (letters, about) => {
+      assert.equal(
+        letters.records.bytes,
+        about.reduce((sum, one) => sum + one, 0),
+      );
+      sizes.push(letters.length);
+      if (sizes.length === 3) chunk.failed(letters, failure('fenced'));
     },
   );
   assert.deepEqual(sizes, [4, 2, 1, 1, 1, 1, 1]);
   await chunk.inChunks(
     [],
-    () => sized(0, 4),
+    () => sized(0, 20),
     async () => assert.fail('nothing to publish'),
   );
 });
 
 test('only a record that Kafka refused alone, for its size, counts as too large', () => {
   const chunk = limited(10);
-  const [one] = records(1);
-  assert.ok(one);
-  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const) chunk.failed([one], failure(kind));
-  chunk.failed([one], new Error('too_large'));
+  const one = records(1);
+  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const) chunk.failed(one, failure(kind));
+  chunk.failed(one, new Error('too_large'));
   chunk.failed(records(2), failure('too_large'));
-  assert.equal(chunk.isOversized(one), false);
-  chunk.failed([one], failure('too_large'));
-  assert.equal(chunk.isOversized(one), true);
-  assert.equal(chunk.isOversized({ partition: 2, offset: 1 }), false);
-  assert.equal(chunk.isOversized({ partition: 0, offset: 0 }), false);
+  assert.equal(chunk.isOversized(2, 0), false);
+  chunk.failed(one, failure('too_large'));
+  assert.equal(chunk.isOversized(2, 0), true);
+  assert.equal(chunk.isOversized(2, 1), false);
+  assert.equal(chunk.isOversized(0, 0), false);
 });

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecisionMix } from '../../../src/pipeline/decision-mix.ts';
+import { DecisionTally } from '../../../src/pipeline/decision-tally.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 function mixOf(maxResults: number, ...results: (string | undefined)[]): Record<string, number> {
   const metrics = new RecordingMetrics();
   const mix = new DecisionMix(metrics, 'p', maxResults);
-  mix.count(results.map((result) => ({ result })));
+  const tally = new DecisionTally();
+  for (const result of results) tally.add(false, result);
+  mix.count(tally.results);
   const name = /^decision_results_total\{pipeline="p",result="(.*)"\}$/s;
   return Object.fromEntries([...metrics.counters].map(([series, count]) => [name.exec(series)?.[1] ?? series, count]));
 }

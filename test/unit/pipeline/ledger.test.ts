@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecisionMix } from '../../../src/pipeline/decision-mix.ts';
+import { DecisionTally } from '../../../src/pipeline/decision-tally.ts';
 import { Ledger } from '../../../src/pipeline/ledger.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
@@ -9,8 +10,11 @@ test('what came in and has not ended is open, and each way in and out has its co
   const ledger = new Ledger(metrics, 'p', new DecisionMix(metrics, 'p', 5));
   ledger.consumed(100);
   ledger.recovered(20);
-  ledger.published([...Array(49).fill({ status: 'success', result: 'ham' }), { status: 'success' }, { status: 'error' }]);
-  ledger.decided('ERROR', 6);
+  const tally = new DecisionTally();
+  for (let n = 0; n < 49; n++) tally.add(false, 'ham');
+  tally.add(false, undefined);
+  for (let n = 0; n < 7; n++) tally.add(true, undefined);
+  ledger.published(tally);
   ledger.deadLettered('not_json', 3);
   ledger.skipped('filtered', 2);
   ledger.released(30);
@@ -30,7 +34,7 @@ test('what came in and has not ended is open, and each way in and out has its co
 test('nothing booked makes no series', () => {
   const metrics = new RecordingMetrics();
   const ledger = new Ledger(metrics, 'p');
-  ledger.decided('ERROR', 0);
+  ledger.published(new DecisionTally());
   ledger.consumed(0);
   assert.deepEqual([metrics.counters.size, ledger.open], [0, 0]);
 });
