@@ -1,4 +1,5 @@
 /** How the value of a source record is written: JSON, Avro, a CloudEvent, … Implemented in src/formats. */
+import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
 /** The value of a source record, understood: what a mapping looks things up in. */
@@ -21,7 +22,7 @@ export type ReadEvent =
 export type ValuedRecord = SourceRecord & { readonly value: Buffer };
 
 export function hasValue(record: SourceRecord): record is ValuedRecord {
-  return record.value !== null;
+  return valueLengthOf(record) >= 0;
 }
 
 /** What of a schema can be read, known before a record comes that was written with it. */

@@ -1,5 +1,6 @@
 /** The value of a source record as a JSON object, and what is wrong with it otherwise. Messages never show what it holds (I6). */
-import { isUtf8 } from 'node:buffer';
+import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
+import { textOf } from '../core/bytes/utf8.ts';
 import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
 import type { Poison, PoisonReason } from '../core/record.ts';
 import { settled } from './expression/exact-number.ts';
@@ -7,17 +8,14 @@ import type { ContentEvent, EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 
 /** Values that are JSON objects. */
-export const jsonFormat: EventFormat = { name: 'json', read: ({ value }) => parseObject(value) };
+export const jsonFormat: EventFormat = {
+  name: 'json',
+  read: (record) => objectOf(parseText(valueTextOf(record), valueLengthOf(record) > MAX_MARKS && hasTooManyMarks(record.value))),
+};
 
 /** Never throws. */
 export function parseObject(value: Buffer): ReadEvent {
-  const read = parseJson(value);
-  if (read.poison !== undefined) return read;
-  const { plain } = read;
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
-    return poison('not_an_object', `the value is JSON, but ${nameOf(plain)} and not an object`);
-  }
-  return { event: new JsonEvent(plain, read) };
+  return objectOf(parseJson(value));
 }
 
 /** A JSON text that was read. */
@@ -31,17 +29,28 @@ export interface JsonValueRead {
 
 /** Never throws. */
 export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poison } {
-  if (!isUtf8(value)) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
-  if (hasTooManyMarks(value)) {
-    return poison('too_large', `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`);
-  }
-  const text = value.toString('utf8');
+  return parseText(textOf(value), hasTooManyMarks(value));
+}
+
+/** @param text undefined: the bytes are not UTF-8 */
+function parseText(text: string | undefined, hasTooMany: boolean): JsonValueRead | { readonly poison: Poison } {
+  if (text === undefined) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
+  if (hasTooMany) return poison('too_large', `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`);
   try {
     return new JsonText(JSON.parse(text), text);
   } catch {
     const why = text.startsWith('\ufeff') ? ': it begins with a byte order mark, which JSON does not allow' : '';
     return poison('not_json', `the value is not JSON${why}`);
   }
+}
+
+function objectOf(read: ReturnType<typeof parseText>): ReadEvent {
+  if (read.poison !== undefined) return read;
+  const { plain } = read;
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
+    return poison('not_an_object', `the value is JSON, but ${nameOf(plain)} and not an object`);
+  }
+  return { event: new JsonEvent(plain, read) };
 }
 
 /** Parsed a second time only for whoever needs all digits of a text that has numbers with so many. */

@@ -1,4 +1,5 @@
 /** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
+import { valueLengthOf } from '../core/bytes/record-view.ts';
 import { type EventInput, typeOfFound } from '../event/expression/index.ts';
 import { memoryBesideText } from '../event/json-memory.ts';
 import { MappedPart } from '../event/mapping-failure.ts';
@@ -31,13 +32,13 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     return expected;
   }
 
-  return compileDecoder(mapping, format.read, (input, { value }, again) => {
+  return compileDecoder(mapping, format.read, (input, record, again) => {
     const content = contentOf(input);
     const type = again?.type ?? types.find(input, false);
     const expected = expectedOf(input);
     const metadata = metadataOf(input);
     // An expression may make more of an event than it holds.
-    const bytes = Math.max(value.length, content.length + (metadata.bytes ?? 0)) + memoryBesideText(metadata.object);
+    const bytes = Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) + memoryBesideText(metadata.object);
     return { type, content, metadata: metadata.object, expected, bytes };
   });
 }

@@ -1,4 +1,5 @@
 /** The metadata of a content event: what its decision brings back. */
+import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { JsonObject } from '../core/record.ts';
 import type { EventInput } from '../event/expression/index.ts';
 import { MappingFailure } from '../event/mapping-failure.ts';
@@ -31,7 +32,7 @@ export function compileMetadata(options: Options): (input: EventInput) => Metada
 
   return (input) => {
     const found = mapping.find(input);
-    const valueBytes = input.record.value?.length ?? 0;
+    const valueBytes = valueLengthOf(input.record);
     if (asItIs && valueBytes <= maxBytes && valueBytes <= maxKeys * LEAST_MEMBER_BYTES) {
       return { object: found as JsonObject, bytes: undefined };
     }

@@ -8,6 +8,7 @@ import type { RecordHeaders } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/partition-fetch.ts';
 import { type BatchHeader, nextOffset, RECORDS_AT, readPieces, walkBatches } from '../../src/kafka/records/index.ts';
+import { partsOf } from './record-parts.ts';
 
 export interface ReadRecord {
   readonly topic: string;
@@ -201,7 +202,7 @@ export class TopicReader {
     for (const { start, end: behind } of this.#isolation === READ_COMMITTED ? committed(data) : walkBatches(messages)) {
       const batch = { ...response, bytes: messages.subarray(start, behind) };
       for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {
-        for (const record of piece.records) records.push({ topic: this.#topic, ...record });
+        for (const record of piece.records) records.push({ topic: this.#topic, ...partsOf(record) });
         if (piece.unreadable === undefined) continue;
         const { from, to, timestampMs, poison } = piece.unreadable;
         if (this.#onUnreadable === undefined) throw new Error(`${this.#topic}-${partition}: ${poison.message}`);

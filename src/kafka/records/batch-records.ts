@@ -89,17 +89,18 @@ export class BatchRecords implements RecordsOfBatch {
   }
 
   #read(piece: PieceBuilder, size: number): Step | undefined {
-    const head = this.#parser.head(this.#reader);
-    this.#pass(head.offset);
-    if (head.offset < this.#batch.from) return undefined;
-    const record = this.#parser.body(this.#reader, head);
-    this.position = head.offset + 1;
+    const parser = this.#parser;
+    parser.head(this.#reader);
+    this.#pass(parser.offset);
+    if (parser.offset < this.#batch.from) return undefined;
+    const record = parser.body(this.#reader);
+    this.position = parser.offset + 1;
     if (typeof record !== 'number') {
       piece.add(record, size);
       return undefined;
     }
     const message = `the record has ${record} headers, and ${this.#limits.maxHeaders} are allowed`;
-    return unreadable(head.offset, head.timestampMs, 'too_many_headers', message);
+    return unreadable(parser.offset, parser.timestampMs, 'too_many_headers', message);
   }
 
   /** Passes a record without keeping its bytes. */
@@ -107,7 +108,8 @@ export class BatchRecords implements RecordsOfBatch {
     const bytes = this.#unpacked;
     const ahead = bytes.join(prefix + HEAD_BYTES);
     this.#reader.reset(bytes.head, bytes.at + prefix, bytes.at + ahead);
-    const { offset, timestampMs } = this.#parser.head(this.#reader);
+    this.#parser.head(this.#reader);
+    const { offset, timestampMs } = this.#parser;
     this.#pass(offset);
     this.#skip = prefix + length;
     if (offset < this.#batch.from) return undefined;

@@ -46,7 +46,7 @@ function isAbort(records: Buffer): boolean {
     reader.skip(1);
     reader.varlong();
     reader.varint();
-    return reader.bytes()?.readInt16BE(2) === ABORT;
+    return reader.view()?.readInt16BE(2) === ABORT;
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
 /** One record of message format v2, from bytes that hold all of it. */
+import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
 import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 import { MalformedError, type VarintReader } from './varint-reader.ts';
@@ -11,14 +12,18 @@ export const LEAST_RECORD_BYTES = 6;
 /** Below it a double holds every number, and every sum of two. */
 const EXACT = 2 ** 51;
 
-/** Where a record stands, read from its first bytes. */
-export interface RecordHead {
-  readonly offset: number;
-  readonly timestampMs: number;
-}
-
-export class RecordParser {
-  readonly #partition: number;
+/** It holds the places of the record that it read last: each record takes a copy, and nothing else is made of it. */
+export class RecordParser implements RecordPlaces {
+  readonly partition: number;
+  /** Known after `head`, like the timestamp; the others after `body`. */
+  offset = -1;
+  timestampMs = -1;
+  bytes: Buffer = Buffer.alloc(0);
+  keyStart = 0;
+  keyLength = -1;
+  valueStart = 0;
+  valueLength = -1;
+  headers: RecordHeaders = NO_HEADERS;
   readonly #batch: BatchHeader;
   readonly #maxHeaders: number;
   readonly #baseTimestampMs: number;
@@ -27,7 +32,7 @@ export class RecordParser {
   #behind: number;
 
   constructor(partition: number, batch: BatchHeader, maxHeaders: number) {
-    this.#partition = partition;
+    this.partition = partition;
     this.#batch = batch;
     this.#maxHeaders = maxHeaders;
     this.#baseTimestampMs = Number(batch.baseTimestamp);
@@ -38,9 +43,9 @@ export class RecordParser {
    * Reads offset and timestamp of the next record.
    * @throws MalformedError also when the offset does not follow the one before, or leaves no room for the records behind it
    */
-  head(reader: VarintReader): RecordHead {
+  head(reader: VarintReader): void {
     reader.skip(1);
-    const timestampMs = this.#timestamp(reader);
+    this.timestampMs = this.#timestamp(reader);
     const delta = reader.varint();
     const { baseOffset, lastOffset } = this.#batch;
     const room = lastOffset - baseOffset - --this.#behind;
@@ -48,7 +53,7 @@ export class RecordParser {
       throw new MalformedError(`offset delta ${delta} is not between ${this.#lastDelta + 1} and ${room}`);
     }
     this.#lastDelta = delta;
-    return { offset: baseOffset + delta, timestampMs };
+    this.offset = baseOffset + delta;
   }
 
   /**
@@ -65,21 +70,25 @@ export class RecordParser {
   }
 
   /** Reads what follows the head. @returns the number of headers instead when they are too many. @throws MalformedError */
-  body(reader: VarintReader, { offset, timestampMs }: RecordHead): SourceRecord | number {
-    const key = reader.bytes();
-    const value = reader.bytes();
+  body(reader: VarintReader): SourceRecord | number {
+    this.bytes = reader.bytes;
+    this.keyLength = reader.part();
+    this.keyStart = reader.at - this.keyLength;
+    this.valueLength = reader.part();
+    this.valueStart = reader.at - this.valueLength;
     const count = reader.varint();
     // Each takes two bytes at least.
     if (count < 0 || count * 2 > reader.left)
       throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
     if (count > this.#maxHeaders) return count;
-    let headers: RecordHeaders = NO_HEADERS;
-    if (count > 0) {
-      const list: Header[] = [];
-      for (let n = 0; n < count; n++) list.push([reader.text(), reader.bytes()]);
-      headers = list;
-    }
+    this.headers = count === 0 ? NO_HEADERS : readHeaders(reader, count);
     if (reader.left !== 0) throw new MalformedError(`a record has ${reader.left} bytes behind its end`);
-    return { partition: this.#partition, offset, timestampMs, key, value, headers };
+    return new RecordView(this);
   }
+}
+
+function readHeaders(reader: VarintReader, count: number): RecordHeaders {
+  const headers: Header[] = [];
+  for (let n = 0; n < count; n++) headers.push([reader.text(), reader.view()]);
+  return headers;
 }

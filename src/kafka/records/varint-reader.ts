@@ -4,12 +4,12 @@
 export class MalformedError extends Error {}
 
 export class VarintReader {
-  #bytes: Buffer = Buffer.alloc(0);
+  bytes: Buffer = Buffer.alloc(0);
   #end = 0;
   at = 0;
 
   reset(bytes: Buffer, at: number, end: number): void {
-    this.#bytes = bytes;
+    this.bytes = bytes;
     this.at = at;
     this.#end = end;
   }
@@ -21,7 +21,7 @@ export class VarintReader {
   /** @throws MalformedError when it does not end within five bytes, or at all; so do the others. */
   varint(): number {
     if (this.at >= this.#end) throw new MalformedError('a record ends too early');
-    const first = this.#bytes[this.at] as number;
+    const first = this.bytes[this.at] as number;
     if (first < 0x80) {
       this.at++;
       return (first >>> 1) ^ -(first & 1);
@@ -29,7 +29,7 @@ export class VarintReader {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
       if (this.at >= this.#end) throw new MalformedError('a record ends too early');
-      const byte = this.#bytes[this.at++] as number;
+      const byte = this.bytes[this.at++] as number;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return (value >>> 1) ^ -(value & 1);
     }
@@ -38,11 +38,11 @@ export class VarintReader {
 
   /** An int64, rounded to a double. */
   varlong(): number {
-    const odd = this.at < this.#end && ((this.#bytes[this.at] as number) & 1) === 1;
+    const odd = this.at < this.#end && ((this.bytes[this.at] as number) & 1) === 1;
     let value = 0;
     for (let n = 0, scale = 1; n < 10; n++, scale *= 128) {
       if (this.at >= this.#end) throw new MalformedError('a record ends too early');
-      const byte = this.#bytes[this.at++] as number;
+      const byte = this.bytes[this.at++] as number;
       // Nine bytes hold 63 bits: of the tenth one bit counts.
       value += (byte & (n === 9 ? 1 : 0x7f)) * scale;
       if (byte < 0x80) return odd ? -(value - 1) / 2 - 1 : value / 2;
@@ -54,7 +54,7 @@ export class VarintReader {
   exactVarlong(from: number): bigint {
     let value = 0n;
     for (let at = from, shift = 0n; ; at++, shift += 7n) {
-      const byte = this.#bytes[at] as number;
+      const byte = this.bytes[at] as number;
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) break;
     }
@@ -66,18 +66,23 @@ export class VarintReader {
     this.at += count;
   }
 
-  /** Length and bytes, as a view; any negative length is null, as for Java. */
-  bytes(): Buffer | null {
+  /** Passes a length and so many bytes. @returns the length; any that is negative means null, as for Java */
+  part(): number {
     const length = this.varint();
-    if (length < 0) return null;
-    this.skip(length);
-    return this.#bytes.subarray(this.at - length, this.at);
+    if (length > 0) this.skip(length);
+    return length;
+  }
+
+  /** Length and bytes, as a view. */
+  view(): Buffer | null {
+    const length = this.part();
+    return length < 0 ? null : this.bytes.subarray(this.at - length, this.at);
   }
 
   text(): string {
     const length = this.varint();
     if (length < 0) throw new MalformedError('a header has no name');
     this.skip(length);
-    return this.#bytes.toString('utf8', this.at - length, this.at);
+    return this.bytes.toString('utf8', this.at - length, this.at);
   }
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type RawBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../../dev/kafka/record-batches.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/offsets.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
+import { partsOf } from '../../support/record-parts.ts';
 
 function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
   const messages = Buffer.concat(batches);
@@ -49,7 +50,7 @@ describe('a fetch of one partition', () => {
       ['source', 3, 6, 9, 90, fetched.messages.length],
     );
     const pieces = [];
-    for await (const piece of batch.pieces(ADMIT_ALL)) pieces.push(piece);
+    for await (const piece of batch.pieces(ADMIT_ALL)) pieces.push({ ...piece, records: piece.records.map(partsOf) });
     const record = { partition: 3, offset: 6, timestampMs: 7, key: null, value: Buffer.from('v6'), headers: [] };
     assert.deepEqual(pieces, [{ records: [record], unreadable: undefined, nextOffset: 9 }]);
   });

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RecordView, valueLengthOf, valueTextOf } from '../../../src/core/bytes/record-view.ts';
+import { partsOf } from '../../support/record-parts.ts';
+
+const bytes = Buffer.from('..keyvälue\xff', 'utf8');
+const at = { partition: 1, offset: 2, timestampMs: 3, headers: [], bytes };
+
+test('a record in the middle of bytes gives its key and value as views, and the text of its value', () => {
+  const view = new RecordView({ ...at, keyStart: 2, keyLength: 3, valueStart: 5, valueLength: 6 });
+  const record = { partition: 1, offset: 2, timestampMs: 3, headers: [], key: Buffer.from('key'), value: Buffer.from('välue') };
+  assert.deepEqual(partsOf(view), record);
+  assert.equal(view.value?.buffer, bytes.buffer);
+  for (const one of [view, record]) assert.deepEqual([valueLengthOf(one), valueTextOf(one)], [6, 'välue']);
+});
+
+test('an empty key and value are none that are missing', () => {
+  const empty = new RecordView({ ...at, keyStart: 2, keyLength: 0, valueStart: 2, valueLength: 0 });
+  assert.deepEqual([empty.key, empty.value, valueLengthOf(empty), valueTextOf(empty)], [Buffer.alloc(0), Buffer.alloc(0), 0, '']);
+  const none = new RecordView({ ...at, keyStart: 2, keyLength: -1, valueStart: 2, valueLength: -7 });
+  assert.deepEqual([none.key, none.value, valueTextOf(none)], [null, null, undefined]);
+  assert.ok(valueLengthOf(none) < 0);
+  assert.deepEqual([valueLengthOf({ ...partsOf(none) }), valueTextOf({ ...partsOf(none) })], [-1, undefined]);
+});
+
+test('a value that is cut inside a character is no text', () => {
+  const cut = new RecordView({ ...at, keyStart: 2, keyLength: 3, valueStart: 5, valueLength: 2 });
+  assert.equal(valueTextOf(cut), undefined);
+  assert.equal(valueTextOf(partsOf(cut)), undefined);
+});
