@@ -90,6 +90,11 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     assert.deepEqual([alone.code, /--result-column needs --json/.test(alone.err)], [EXIT.usage, true]);
     const wrong = await service.run('batch', 'results', batchId, '--json', '--result-column', 'No result');
     assert.match(wrong.err, /no column "No result"/);
+    const digits = '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
+    const body = `Content,Status,S result,Labels\nx,SUCCESS,ok,"${digits.replaceAll('"', '""')}"\n`;
+    service.faults({ operation: 'download', action: 'answer', status: 200, body });
+    const exact = await service.run('batch', 'results', batchId, '--json');
+    assert.ok(exact.out.includes(`"labels":${digits}`), exact.out);
     service.faults({ operation: 'review', action: 'stuck' });
     const stuck = (await service.run('batch', 'submit', service.path('lab.csv'), '-t', 'post')).out.trim();
     const flags = ['--json', '--result-column', 'Lab result'];

@@ -125,6 +125,11 @@ describe('decision get', { timeout: 120_000 }, () => {
       metadata: { post: 42 },
       outcome: 'done',
     });
+    const digits = '[{"name":"a","applied":true,"explanation":null,"n":12345678901234567890,"p":0.10}]';
+    const body = `{"decision_status":"SUCCESS","metadata":{"n":1.10},"labels":${digits}}`;
+    service.faults({ operation: 'get_decision', action: 'answer', status: 200, body });
+    const exact = await service.run('decision', 'get', 'd-1', '--json');
+    assert.ok(exact.out.includes(`"labels":${digits},"metadata":{"n":1.10}`), exact.out);
     assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.failed);
     assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
     assert.match((await service.run('decision', 'get', '..')).err, /^That cannot be asked for\.\n.* was not called/);

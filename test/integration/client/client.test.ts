@@ -234,7 +234,7 @@ test('a 404 right after its own create is waited out, and no other', async (t) =
   missing = Number.POSITIVE_INFINITY;
   const startedMs = clock.now();
   const before = server.seen.length;
-  await assert.rejects(client.imports.waitFor('i-1'), NotFoundError);
+  await assert.rejects(client.imports.waitFor('i-1', { timeoutMs: 3_600_000 }), NotFoundError);
   assert.ok(server.seen.length > before + 2 && clock.now() - startedMs < 60_000, 'until half a minute after the create');
 });
 
