@@ -1,5 +1,6 @@
 /** What a pipeline would make of one record, with the code that would do it: no Kafka, no service. */
 import type { PipelineConfig } from '../config/schema.ts';
+import { bodyOf } from '../core/body-of.ts';
 import type { JobContext, PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, RecordHeaders, SourceRecord } from '../core/record.ts';
 import { PLAIN_FORMATS } from '../formats/index.ts';
@@ -61,7 +62,7 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
   if ('poison' in decoded) return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
   const { item } = decoded;
-  upload = (await kind.encode([item])).body.toString('utf8');
+  upload = (await bodyOf(kind, [item])).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
   const published = publishedSample(pipeline.output.topic, await inOutputFormat(pipeline, outgoing, notes));
   if (pipeline.kind === 'lookup') {

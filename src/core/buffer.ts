@@ -2,6 +2,7 @@
  * Items of one shard waiting to become batches, by content type. A buffer seals by rows, by bytes, by age, or when the
  * set of its offsets grows too large for one journal record. Time is an input.
  */
+import type { ItemBatch } from './item-batch.ts';
 import type { ContentItem } from './record.ts';
 
 export interface BatchLimits {
@@ -15,58 +16,21 @@ export interface BatchLimits {
 export type SealReason = 'rows' | 'bytes' | 'age' | 'offsets' | 'memory';
 
 export interface SealedItems {
-  readonly type: string;
-  readonly items: readonly ContentItem[];
-  /** Sum of the items' bytes. */
-  readonly bytes: number;
-  /** On the caller's clock, ms: when the oldest item arrived. */
-  readonly sinceMs: number;
-  /** Timestamp of the oldest event, ms. */
-  readonly oldestEventMs: number;
+  readonly batch: ItemBatch;
   readonly reason: SealReason;
-}
-
-class TypeBuffer {
-  readonly type: string;
-  readonly items: ContentItem[] = [];
-  bytes = 0;
-  sinceMs = Number.POSITIVE_INFINITY;
-  oldestEventMs = Number.POSITIVE_INFINITY;
-  readonly #spans = new Map<number, { low: number; high: number; count: number }>();
-
-  constructor(type: string) {
-    this.type = type;
-  }
-
-  add(item: ContentItem, sinceMs: number): void {
-    this.items.push(item);
-    this.bytes += item.bytes;
-    if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
-    if (item.timestampMs < this.oldestEventMs) this.oldestEventMs = item.timestampMs;
-    const span = this.#spans.get(item.partition);
-    if (span === undefined) this.#spans.set(item.partition, { low: item.offset, high: item.offset, count: 1 });
-    else {
-      span.low = Math.min(span.low, item.offset);
-      span.high = Math.max(span.high, item.offset);
-      span.count++;
-    }
-  }
-
-  /** An upper bound of the encoded offsets: a bitmap, or runs at up to six bytes an offset; base64 adds a third. */
-  offsetBytes(): number {
-    let bytes = 0;
-    for (const { low, high, count } of this.#spans.values()) bytes += 12 + Math.min((high - low) / 8, count * 6);
-    return (bytes * 4) / 3;
-  }
 }
 
 export class ItemBuffers {
   readonly #limits: BatchLimits;
-  readonly #buffers = new Map<string, TypeBuffer>();
+  readonly #open: (type: string) => ItemBatch;
+  readonly #buffers = new Map<string, ItemBatch>();
   #items = 0;
+  #heldBytes = 0;
 
-  constructor(limits: BatchLimits) {
+  /** @param open begins a batch of a type */
+  constructor(limits: BatchLimits, open: (type: string) => ItemBatch) {
     this.#limits = limits;
+    this.#open = open;
   }
 
   /** Items waiting, over all types. */
@@ -74,27 +38,28 @@ export class ItemBuffers {
     return this.#items;
   }
 
+  /** Memory of what is waiting, bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   /**
    * Adds an item; `sinceMs` is when its age starts. Returns the batch that this filled, if it did. An item that would
-   * push a batch past its size limit seals what was there before it.
+   * push a batch past its size limit seals what was there before it. @throws when its row cannot be written; then nothing is sealed
    */
   add(item: ContentItem, sinceMs: number): SealedItems | undefined {
-    let sealed: SealedItems | undefined;
-    let buffer = this.#buffers.get(item.type);
-    if (buffer !== undefined && buffer.bytes + item.bytes > this.#limits.maxBytes) {
-      sealed = this.#seal(buffer, 'bytes');
-      buffer = undefined;
+    const before = this.#buffers.get(item.type);
+    if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes) return this.#begin(item, sinceMs, before);
+    const heldBytes = before.heldBytes;
+    try {
+      before.add(item, sinceMs);
+    } finally {
+      this.#heldBytes += before.heldBytes - heldBytes;
     }
-    if (buffer === undefined) {
-      buffer = new TypeBuffer(item.type);
-      this.#buffers.set(item.type, buffer);
-    }
-    buffer.add(item, sinceMs);
     this.#items++;
-    if (sealed !== undefined) return sealed;
-    if (buffer.items.length >= this.#limits.maxRows) return this.#seal(buffer, 'rows');
-    if (buffer.items.length % OFFSET_CHECK_EVERY === 0 && buffer.offsetBytes() > this.#limits.maxOffsetBytes)
-      return this.#seal(buffer, 'offsets');
+    if (before.length >= this.#limits.maxRows) return this.#seal(before, 'rows');
+    if (before.length % OFFSET_CHECK_EVERY === 0 && before.offsetBytes() > this.#limits.maxOffsetBytes)
+      return this.#seal(before, 'offsets');
     return undefined;
   }
 
@@ -111,8 +76,9 @@ export class ItemBuffers {
     return largest && this.#seal(largest, 'memory');
   }
 
+  /** Memory of the largest buffer, bytes. */
   get largestBytes(): number {
-    return this.#largest()?.bytes ?? 0;
+    return this.#largest()?.heldBytes ?? 0;
   }
 
   /** On the caller's clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
@@ -125,21 +91,37 @@ export class ItemBuffers {
   /** Timestamp of the oldest event waiting, ms; Infinity when empty. */
   get oldestEventMs(): number {
     let oldest = Number.POSITIVE_INFINITY;
-    for (const { oldestEventMs } of this.#buffers.values()) oldest = Math.min(oldest, oldestEventMs);
+    for (const { records } of this.#buffers.values()) oldest = Math.min(oldest, records.oldestMs);
     return oldest;
   }
 
-  #largest(): TypeBuffer | undefined {
-    let largest: TypeBuffer | undefined;
-    for (const buffer of this.#buffers.values()) if (largest === undefined || buffer.bytes > largest.bytes) largest = buffer;
+  /** The first item of a batch. @param before the batch that it does not fit into any more */
+  #begin(item: ContentItem, sinceMs: number, before: ItemBatch | undefined): SealedItems | undefined {
+    const batch = this.#open(item.type);
+    try {
+      batch.add(item, sinceMs);
+    } catch (error) {
+      batch.sink.release();
+      throw error;
+    }
+    const sealed = before && this.#seal(before, 'bytes');
+    this.#buffers.set(item.type, batch);
+    this.#items++;
+    this.#heldBytes += batch.heldBytes;
+    return sealed ?? (this.#limits.maxRows <= 1 ? this.#seal(batch, 'rows') : undefined);
+  }
+
+  #largest(): ItemBatch | undefined {
+    let largest: ItemBatch | undefined;
+    for (const batch of this.#buffers.values()) if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
     return largest;
   }
 
-  #seal(buffer: TypeBuffer, reason: SealReason): SealedItems {
-    this.#buffers.delete(buffer.type);
-    this.#items -= buffer.items.length;
-    const { type, items, bytes, sinceMs, oldestEventMs } = buffer;
-    return { type, items, bytes, sinceMs, oldestEventMs, reason };
+  #seal(batch: ItemBatch, reason: SealReason): SealedItems {
+    this.#buffers.delete(batch.type);
+    this.#items -= batch.length;
+    this.#heldBytes -= batch.heldBytes;
+    return { batch, reason };
   }
 }
 

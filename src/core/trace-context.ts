@@ -32,30 +32,42 @@ export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   return { traceId, spanId, flags: Number.parseInt(flags, 16), ...(state === undefined ? {} : { state }) };
 }
 
-export interface BatchLinks {
-  /** Each span once. */
-  readonly links: readonly TraceParent[];
-  /** Items that came with a valid context. */
-  readonly traced: number;
-  /** Those of them whose span is not among the links, which have a bound. */
-  readonly unlinked: number;
-}
+/** Contexts of a batch's items: a bounded number of spans, each once. */
+export class TraceLinks {
+  readonly #most: number;
+  readonly #links = new Map<string, TraceParent>();
+  #traced = 0;
+  #unlinked = 0;
 
-/** Contexts of a batch's items, the first `most` of them. */
-export function linksOf(items: Iterable<{ readonly headers: RecordHeaders }>, most: number): BatchLinks {
-  const links = new Map<string, TraceParent>();
-  let traced = 0;
-  let unlinked = 0;
-  for (const { headers } of items) {
-    const parent = traceParentOf(headers);
-    if (parent === undefined) continue;
-    traced++;
-    const key = `${parent.traceId}-${parent.spanId}`;
-    if (links.has(key)) continue;
-    if (links.size < most) links.set(key, parent);
-    else unlinked++;
+  /** @param most spans that are kept */
+  constructor(most: number) {
+    this.#most = most;
   }
-  return { links: [...links.values()], traced, unlinked };
+
+  get links(): TraceParent[] {
+    return [...this.#links.values()];
+  }
+
+  /** Items that came with a valid context. */
+  get traced(): number {
+    return this.#traced;
+  }
+
+  /** Those of them whose span is not among the links, which have a bound. */
+  get unlinked(): number {
+    return this.#unlinked;
+  }
+
+  /** Takes note of the context in an item's headers, if there is one. */
+  add(headers: RecordHeaders): void {
+    const parent = traceParentOf(headers);
+    if (parent === undefined) return;
+    this.#traced++;
+    const key = `${parent.traceId}-${parent.spanId}`;
+    if (this.#links.has(key)) return;
+    if (this.#links.size < this.#most) this.#links.set(key, parent);
+    else this.#unlinked++;
+  }
 }
 
 /** The last of several counts, as the tracing libraries of other languages have it. */

@@ -1,4 +1,5 @@
 /** One harmless row, to the service and back, as the pipeline would send it. Only when it is asked for: the service reviews it, and may bill it. */
+import { bodyOf } from '../core/body-of.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { JobContext, PipelineKind, RemoteStatus } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonObject } from '../core/record.ts';
@@ -54,7 +55,7 @@ async function there(
   signal: AbortSignal,
 ): Promise<Finding> {
   const startedMs = clock.now();
-  const body = await kind.encode([item]);
+  const body = await bodyOf(kind, [item]);
   const created = await kind.create(item.type, signal);
   const what = `${kind.name === 'import' ? 'import' : 'batch'} ${created.remoteId}`;
   await kind.upload(created, body, signal);

@@ -4,7 +4,7 @@ import type { ItemOutcome, SourceKind } from '../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
 import type { ImportService } from './import-service.ts';
-import { encodeJsonl } from './jsonl-upload.ts';
+import { JsonLines } from './jsonl-upload.ts';
 import { createReceiptRenderer } from './receipt.ts';
 import { StatusCheck } from './status-check.ts';
 
@@ -24,7 +24,7 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
     name: 'import',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
     decode: createImportDecoder(options),
-    encode: encodeJsonl,
+    rows: (pool) => new JsonLines(pool),
 
     async create(_type, signal) {
       const { importId, uploadUrl } = await service.createImport({ signal });

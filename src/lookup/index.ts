@@ -1,4 +1,5 @@
 /** What a lookup is: decision ids in, the decisions behind them out, as soon as they are not pending (service-interface.md 2.6, 4.5). */
+import { NoRows } from '../core/bytes/no-rows.ts';
 import { reactionTo } from '../core/failure-policy.ts';
 import { internalPoison } from '../core/internal-error.ts';
 import type { ItemOutcome, JobContext, SourceKind } from '../core/ports/pipeline-kind.ts';
@@ -111,7 +112,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     name: 'lookup',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
     decode: createLookupDecoder(options),
-    encode: async (items) => ({ body: Buffer.alloc(0), rows: items.length }),
+    rows: () => new NoRows(),
     // There is nothing to create: the job is the ids, which the source topic has.
     create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),
     upload: async () => {},

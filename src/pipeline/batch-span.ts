@@ -5,7 +5,7 @@
 import type { LiveJob } from '../core/job.ts';
 import { NO_SPAN, type Span, type SpanAttributes } from '../core/ports/tracing.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { linksOf, type TraceParent } from '../core/trace-context.ts';
+import { TraceLinks } from '../core/trace-context.ts';
 import type { PipelineContext } from './context.ts';
 import type { Submission } from './submission.ts';
 
@@ -20,24 +20,29 @@ export interface SpanPlace {
   readonly shard: number;
 }
 
-/** Of a submission whose items are at hand. @param before the span of the batch that the items leave, if its owner is this process */
-export function startBatchSpan(place: SpanPlace, submission: Submission, before: Span | undefined): Span {
+/** Where a batch collects the contexts of its items; undefined when nobody traces. @param from the job that the items leave, if any */
+export function batchLinks({ context }: SpanPlace, from?: LiveJob): TraceLinks | undefined {
+  if (!context.tracer.enabled) return undefined;
+  // One link is kept for the batch that the items leave.
+  return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
+}
+
+/** Of a batch that is to be submitted. @param before the span of the batch that the items leave, if its owner is this process */
+export function startBatchSpan(place: SpanPlace, { batch, attempt }: Submission, before: Span | undefined): Span {
   const { tracer } = place.context;
   if (!tracer.enabled) return NO_SPAN;
-  const links: TraceParent[] = [];
-  if (before?.ids !== undefined) links.push({ ...before.ids, flags: 1 });
-  const items = linksOf(submission.items, MAX_LINKS - links.length);
+  const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};
   return tracer.startBatch(
     nameOf(place),
     {
       ...aboutPlace(place),
-      'messaging.batch.message_count': submission.items.length,
-      'content_review.type': submission.type.slice(0, TYPE_CHARACTERS),
-      'content_review.attempt': submission.attempt,
-      'content_review.traced': items.traced,
-      'content_review.unlinked': items.unlinked,
+      'messaging.batch.message_count': batch.length,
+      'content_review.type': batch.type.slice(0, TYPE_CHARACTERS),
+      'content_review.attempt': attempt,
+      'content_review.traced': traced,
+      'content_review.unlinked': unlinked,
     },
-    [...links, ...items.links],
+    before?.ids === undefined ? links : [{ ...before.ids, flags: 1 }, ...links],
   );
 }
 

@@ -1,7 +1,7 @@
 /**
  * A pipeline kind behind a safety net: an unforeseen exception about one record becomes the poison of that record, and one about a
- * call to the service becomes an answer that is not what the interface promises. Neither ends a shard. `encode` takes many records at
- * once: encode-items.ts finds the one that is at fault.
+ * call to the service becomes an answer that is not what the interface promises. Neither ends a shard. What a row sink throws about an
+ * item is caught where the item is added to its batch.
  */
 import type { ServiceCall } from '../core/failure-row.ts';
 import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../core/internal-error.ts';
@@ -17,7 +17,7 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     name: kind.name,
     prepare: (records, signal) => reading.prepare(records, signal),
     decode: (record, replay, again) => reading.decode(record, replay, again),
-    encode: (items) => kind.encode(items),
+    rows: (pool) => kind.rows(pool),
     create: (type, signal) => calls.one('create', { type }, signal, () => kind.create(type, signal)),
     upload: (job, body, signal) => calls.one('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
     status: (remoteId, signal, type) =>

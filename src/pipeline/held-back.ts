@@ -6,27 +6,25 @@ import type { CoordinateList } from '../core/coordinate-list.ts';
 import { BatchMemory, memoryOfItems } from './memory-budget.ts';
 import type { Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import type { Submission } from './submission.ts';
+import type { BatchPlan, Submission } from './submission.ts';
 
 /** What a batch that is held back takes: its coordinates, and the objects around them. */
-const heldBytes = (records: CoordinateList): number => 1024 + 20 * records.length;
+const heldBytes = (records: CoordinateList): number => 1024 + records.heldBytes;
 
 /**
+ * @param plan of the batch, whose rows the caller throws away
  * @param submit takes it again, with its items
  * @throws the reason of the shard's end
  */
 export function heldBack(
   shard: ShardRuntime,
-  submission: Submission,
+  plan: BatchPlan,
   records: CoordinateList,
   submit: (submission: Submission) => void,
 ): Wanted {
-  const { type, from, place } = submission;
+  const { type, bytes, from, held: holder, attempt, depth, spent, place } = plan;
   const { signal } = shard;
   signal.throwIfAborted();
-  const bytes = memoryOfItems(records.length, 2 * submission.bytes);
-  submission.items = [];
-  submission.memory.release();
   // In the share of intake, which goes no further when it is full of coordinates. Those of a job cost little beside the job.
   const held = new BatchMemory((change) => shard.context.budget.unseal(-change), 0);
   if (from === undefined) held.hold(heldBytes(records));
@@ -35,16 +33,17 @@ export function heldBack(
   return {
     type,
     records: () => records,
-    bytes,
+    bytes: memoryOfItems(records.length, 2 * bytes),
     from,
-    held: submission.held,
+    held: holder,
     turn: async () => place?.turn(),
     submits: true,
-    found: (items, pass, memory) => {
+    found: async (items, pass, batchOf) => {
       signal.removeEventListener('abort', release);
       release();
-      if (items.length > 0) submit({ ...submission, items, pass, memory: memory() });
-      else place?.leave();
+      const made = await batchOf(items);
+      if (made === undefined) place?.leave();
+      else submit({ type, bytes, from, held: holder, attempt, depth, spent, ...(place && { place }), pass, ...made });
     },
   };
 }

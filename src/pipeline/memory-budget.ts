@@ -3,15 +3,20 @@
  * again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
 import { abortable } from '../core/abortable.ts';
+import { BufferPool } from '../core/bytes/buffer-pool.ts';
 
 export const INTAKE_SHARE = 0.7;
 /** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
 export const REWIND_SHARE = 0.15;
 
+/** Of the whole budget, what buffers may take that wait for their next owner. */
+const IDLE_SHARE = 1 / 8;
+const MAX_IDLE_BYTES = 8 * 1024 * 1024;
+
 /** What an item costs beside its bytes: the objects that hold it, and what the collector lets lie until its next round. */
 const ITEM_OVERHEAD_BYTES = 768;
 
-/** Memory that `items` of `bytes` in all are counted with. */
+/** Memory that `items` of `bytes` in all take as objects: those that are read again. */
 export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;
 
 /** Something that holds items it could seal into a batch to make room. */
@@ -22,6 +27,8 @@ export interface Sealable {
 
 export class MemoryBudget {
   readonly totalBytes: number;
+  /** Buffers of the process. Whoever takes one counts it; those that wait for an owner are counted here. */
+  readonly pool: BufferPool;
   #buffered = 0;
   #sealed = 0;
   #work = 0;
@@ -38,14 +45,16 @@ export class MemoryBudget {
 
   constructor(totalBytes: number) {
     this.totalBytes = totalBytes;
+    this.pool = new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
   }
 
+  /** Bytes of all that is held for records; buffers that wait for their next owner come on top. */
   get usedBytes(): number {
     return this.#buffered + this.#sealed + this.#adopted + this.#work;
   }
 
   get intakeFull(): boolean {
-    return this.#buffered + this.#sealed >= this.totalBytes * INTAKE_SHARE;
+    return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
   }
 
   /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeTurn`. */
@@ -58,7 +67,7 @@ export class MemoryBudget {
     return () => this.#sealables.delete(sealable);
   }
 
-  /** Items were put into a buffer. May overshoot by the items of one fetched batch. */
+  /** Buffers grew by so many bytes. May overshoot by the items of one fetched batch. */
   buffer(bytes: number): void {
     this.#buffered += bytes;
     if (this.intakeFull) this.relieve();
@@ -183,8 +192,12 @@ export class MemoryBudget {
     }
   }
 
+  get #intakeBytes(): number {
+    return this.#buffered + this.#sealed + this.pool.idleBytes;
+  }
+
   get #roomForWork(): number {
-    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#buffered - this.#sealed) - this.#adopted;
+    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#intakeBytes) - this.#adopted;
   }
 
   async #freed(signal: AbortSignal): Promise<void> {
@@ -211,7 +224,7 @@ export class BatchMemory {
   /**
    * @param count takes what changes
    * @param bytes what is counted already
-   * @param encoded is called once, when the items are gone
+   * @param encoded is called once, when the rows are a body
    */
   constructor(count: (change: number) => void, bytes: number, encoded?: () => void) {
     this.#count = count;
@@ -219,7 +232,7 @@ export class BatchMemory {
     this.#encoded = encoded;
   }
 
-  /** The items are gone, and the batch takes this much from now on. */
+  /** The batch takes this much from now on. */
   hold(bytes: number): void {
     this.#count(bytes - this.#bytes);
     this.#bytes = bytes;

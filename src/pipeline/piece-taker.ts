@@ -1,14 +1,14 @@
-/** Takes the unclaimed records of a piece: decodes them, buffers them by type, seals full and old buffers. */
+/** Takes the unclaimed records of a piece: decodes them, writes their rows into the batch of their type, seals full and old batches. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
 import { sizeOfRecord } from '../core/bytes/record-bytes.ts';
-import { NotPrepared } from '../core/internal-error.ts';
+import { internalPoison, NotPrepared } from '../core/internal-error.ts';
 import { fits } from '../core/outgoing-bytes.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
-import type { Decoded, SourceRecord } from '../core/record.ts';
+import type { ContentItem, Decoded, Poison, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
-import { memoryOfItems } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { DECODING_TURN_MS, sourceRecreated } from './source-log.ts';
+import { openBatch } from './submission.ts';
 import type { Undecodable, UndecodableRecords, UnreadableRange } from './undecodable.ts';
 
 /** Work left for a piece: dead letters, and perhaps the rest of its records. */
@@ -28,7 +28,7 @@ export class PieceTaker {
   constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void) {
     this.#shard = shard;
     this.#submit = submit;
-    this.#buffers = new ItemBuffers(shard.context.options.batch);
+    this.#buffers = new ItemBuffers(shard.context.options.batch, (type) => openBatch(shard, type));
     this.#unregister = shard.context.budget.register({
       largestBytes: () => this.#buffers.largestBytes,
       sealLargest: () => {
@@ -46,10 +46,8 @@ export class PieceTaker {
   stop(): void {
     this.#cancelTimer?.();
     this.#unregister();
-    let bytes = 0;
-    for (let sealed = this.#buffers.sealLargest(); sealed !== undefined; sealed = this.#buffers.sealLargest()) {
-      bytes += memoryOfItems(sealed.items.length, sealed.bytes);
-    }
+    const bytes = this.#buffers.heldBytes;
+    for (const { batch } of this.#buffers.sealAged(Number.POSITIVE_INFINITY)) batch.sink.release();
     this.#shard.context.budget.unbuffer(bytes);
   }
 
@@ -59,7 +57,6 @@ export class PieceTaker {
     let rest: RecordPiece | undefined;
     const { context, state, inHand } = this.#shard;
     const partition = state.partition(number);
-    const { budget } = context;
     const nowMs = context.clock.monotonic();
     const wallMs = context.clock.now();
     const poison: Undecodable[] = [];
@@ -87,21 +84,16 @@ export class PieceTaker {
       position++;
       if (decoded === undefined) continue;
       consumed++;
-      if ('item' in decoded) {
-        const { item } = decoded;
-        budget.buffer(memoryOfItems(1, item.bytes));
-        inHand.buffered++;
-        const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
-        const sinceMs = nowMs - waitedMs;
-        const sealed = this.#buffers.add(item, sinceMs);
-        if (sealed !== undefined) this.#seal(sealed);
-      } else if ('poison' in decoded) {
-        poison.push({ record, poison: decoded.poison });
-        oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
-      } else {
+      if ('skip' in decoded) {
         partition.claim(offset, record.timestampMs);
         skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
+        continue;
       }
+      const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
+      const why = 'item' in decoded ? this.#buffer(decoded.item, nowMs - waitedMs) : decoded.poison;
+      if (why === undefined) continue;
+      poison.push({ record, poison: why });
+      oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
     }
     let letters = poison.length;
     let range: UnreadableRange | undefined;
@@ -147,6 +139,25 @@ export class PieceTaker {
     return { poison: { reason: 'too_large', message } };
   }
 
+  /** Writes an item's row. @returns why it is a dead letter, when that fails */
+  #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
+    const { inHand, context } = this.#shard;
+    const before = this.#buffers.heldBytes;
+    let sealed: SealedItems | undefined;
+    let poison: Poison | undefined;
+    try {
+      sealed = this.#buffers.add(item, sinceMs);
+      inHand.buffered++;
+    } catch (error) {
+      poison = internalPoison(error);
+    }
+    const change = this.#buffers.heldBytes + (sealed?.batch.heldBytes ?? 0) - before;
+    // First: what is sealed to make room for the change must not come before it.
+    if (sealed !== undefined) this.#seal(sealed);
+    if (change !== 0) context.budget.buffer(change);
+    return poison;
+  }
+
   #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {
     if (letters === 0) return;
     const { logger, context } = this.#shard;
@@ -159,9 +170,10 @@ export class PieceTaker {
 
   #seal(sealed: SealedItems): void {
     const { context, inHand } = this.#shard;
-    inHand.buffered -= sealed.items.length;
-    const held = inHand.unclaimed.hold(sealed.items.length, sealed.oldestEventMs);
-    context.budget.seal(memoryOfItems(sealed.items.length, sealed.bytes));
+    const { length, heldBytes, records } = sealed.batch;
+    inHand.buffered -= length;
+    const held = inHand.unclaimed.hold(length, records.oldestMs);
+    context.budget.seal(heldBytes);
     this.#submit(sealed, held);
   }
 

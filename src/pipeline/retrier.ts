@@ -9,12 +9,12 @@ import type { LiveJob } from '../core/job.ts';
 import type { ContentItem, Poison } from '../core/record.ts';
 import { DecisionChunk } from './decision-chunk.ts';
 import { settleAsLetters } from './letters.ts';
-import { type BatchMemory, memoryOfItems } from './memory-budget.ts';
+import { memoryOfItems } from './memory-budget.ts';
 import type { Rewind, Wanted } from './rewind.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import type { Submission } from './submission.ts';
-import { FAILURES_IN_A_ROW, type GatePass } from './type-gates.ts';
+import type { BatchPlan, Submission } from './submission.ts';
+import { FAILURES_IN_A_ROW } from './type-gates.ts';
 
 interface Retry {
   readonly job: LiveJob;
@@ -29,7 +29,7 @@ export class Retrier {
   readonly #rewind: Rewind;
   readonly #letters: SourceLetterQueue;
   readonly #submit: (submission: Submission) => void;
-  readonly #holdBack: (submission: Submission, records: CoordinateList) => void;
+  readonly #holdBack: (plan: BatchPlan, records: CoordinateList) => void;
   /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
   readonly #spent = new Map<string, number>();
 
@@ -39,7 +39,7 @@ export class Retrier {
       rewind: Rewind;
       letters: SourceLetterQueue;
       submit: (submission: Submission) => void;
-      holdBack: (submission: Submission, records: CoordinateList) => void;
+      holdBack: (plan: BatchPlan, records: CoordinateList) => void;
     },
   ) {
     this.#shard = shard;
@@ -116,34 +116,31 @@ export class Retrier {
       held: undefined,
       turn: () => this.#shard.turns.turn(job),
       submits: action !== 'error',
-      found: async (items, pass, memory) => {
+      found: async (items, pass, batchOf) => {
         if (items.length === 0) return;
         if (action === 'error') return this.#settleAsFailed(retry, items);
         const [first, second] = action === 'bisect' ? halves(items) : [items, []];
-        this.#submit(this.#submission(retry, first, pass, memory()));
+        const one = await batchOf(first);
+        if (one !== undefined) this.#submit({ ...this.#plan(retry, first), pass, ...one });
         if (second.length === 0) return;
-        const other = this.#submission(retry, second, pass, memory());
+        const plan = this.#plan(retry, second);
         // A closed gate lets one batch through, not two.
-        if (pass === 'open') this.#submit(other);
-        else this.#holdBack(other, new CoordinateList(second));
+        if (pass !== 'open' && one !== undefined) return this.#holdBack(plan, new CoordinateList(second));
+        const other = await batchOf(second);
+        if (other !== undefined) this.#submit({ ...plan, pass, ...other });
       },
     };
   }
 
-  #submission(retry: Retry, items: readonly ContentItem[], pass: GatePass, memory: BatchMemory): Submission {
-    const { job, counted, action } = retry;
+  #plan({ job, counted, action }: Retry, items: readonly ContentItem[]): BatchPlan {
     const { record } = job;
     return {
       type: record.type,
-      items,
       bytes: shareOf(job, items.length),
-      sinceMs: this.#shard.context.clock.monotonic(),
       from: job,
       attempt: record.attempt + (counted ? 1 : 0),
       depth: record.depth + (action === 'bisect' ? 1 : 0),
       spent: this.#spentOf(job),
-      pass,
-      memory,
     };
   }
 

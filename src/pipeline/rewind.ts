@@ -3,13 +3,23 @@
  * once more. Whoever waits, for its turn or at the gate of its type, waits before it is read and holds no content.
  */
 import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
+import { attempt } from '../core/internal-error.ts';
+import type { ItemBatch } from '../core/item-batch.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import { assertSameLog, readToDecode, type UnreadableRecord, type WrittenBetween, writtenBetween } from './source-log.ts';
+import {
+  assertSameLog,
+  DECODING_TURN_MS,
+  readToDecode,
+  type UnreadableRecord,
+  type WrittenBetween,
+  writtenBetween,
+} from './source-log.ts';
+import { openBatch, type Submission } from './submission.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** Records to be read again, and what becomes of them. */
@@ -28,10 +38,16 @@ export interface Wanted {
   readonly submits: boolean;
   /**
    * Takes the items. Records that are gone, or do not decode, are not among them: those become dead letters.
-   * @param memory for each batch that is made of them
+   * @param batchOf makes a batch of some of them
    */
-  readonly found: (items: readonly ContentItem[], pass: GatePass, memory: () => BatchMemory) => void | Promise<void>;
+  readonly found: (items: readonly ContentItem[], pass: GatePass, batchOf: BatchOf) => Promise<void>;
 }
+
+/**
+ * Resolves to a batch of items, with the memory that they are counted with. An item whose row cannot be written is not in it: it
+ * becomes a dead letter. undefined when no other is left. @throws the reason of the shard's end
+ */
+export type BatchOf = (items: readonly ContentItem[]) => Promise<Pick<Submission, 'batch' | 'memory'> | undefined>;
 
 interface Ready {
   readonly wanted: Wanted;
@@ -125,11 +141,43 @@ export class Rewind {
           this.#letters.add({ records: new CoordinateList(some), from, held, poison, stage: 'rewind' });
         }
         signal.throwIfAborted();
-        if (items.length === 0 && pass === 'probe') context.gates.returned(wanted.type, signal);
-        await wanted.found(items, pass, memory);
+        let batches = 0;
+        await wanted.found(items, pass, async (some) => {
+          const batch = await this.#batchOf(wanted, some);
+          if (batch === undefined) return undefined;
+          batches++;
+          return { batch, memory: memory() };
+        });
+        if (batches === 0 && pass === 'probe') context.gates.returned(wanted.type, signal);
       }
     } finally {
       letGo();
+    }
+  }
+
+  /** A batch of items that were read again, which are in memory until it is whole. */
+  async #batchOf({ type, from, held }: Wanted, items: readonly ContentItem[]): Promise<ItemBatch | undefined> {
+    const { context, signal } = this.#shard;
+    const { clock } = context;
+    const batch = openBatch(this.#shard, type, from);
+    let whole = false;
+    try {
+      const sinceMs = clock.monotonic();
+      let turnMs = sinceMs;
+      for (const item of items) {
+        const added = attempt(() => batch.add(item, sinceMs));
+        if ('poison' in added) {
+          const { poison } = added;
+          this.#letters.add({ records: new CoordinateList([item]), from, held, poison, stage: 'rewind' });
+        }
+        if (clock.monotonic() - turnMs < DECODING_TURN_MS) continue;
+        await clock.sleep(0, signal);
+        turnMs = clock.monotonic();
+      }
+      whole = batch.length > 0;
+      return whole ? batch : undefined;
+    } finally {
+      if (!whole) batch.sink.release();
     }
   }
 

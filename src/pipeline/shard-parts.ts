@@ -7,14 +7,14 @@ import type { PipelineContext } from './context.ts';
 import { heldBack } from './held-back.ts';
 import type { Held } from './in-hand.ts';
 import { Intake } from './intake.ts';
-import { BatchMemory, memoryOfItems } from './memory-budget.ts';
+import { BatchMemory } from './memory-budget.ts';
 import { Retrier } from './retrier.ts';
 import { Rewind } from './rewind.ts';
 import { Settler } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { SourceLetterQueue } from './source-letters.ts';
 import { SourceSettler } from './source-settler.ts';
-import type { Submission } from './submission.ts';
+import type { BatchPlan, Submission } from './submission.ts';
 import { Submitter } from './submitter.ts';
 import { type Settle, Tracker } from './tracker.ts';
 
@@ -34,12 +34,14 @@ export function startParts(
   const { context, state } = shard;
   const submit = (submission: Submission) => {
     // A shard that is lost starts nothing; the memory that the items were counted with must come back all the same.
-    if (shard.signal.aborted) submission.memory.release();
-    else shard.spawn('submit', () => submitter.submit(submission));
+    if (shard.signal.aborted) {
+      submission.batch.sink.release();
+      submission.memory.release();
+    } else shard.spawn('submit', () => submitter.submit(submission));
   };
   const letters = new SourceLetterQueue(shard);
   const rewind = new Rewind(shard, letters);
-  const holdBack = (submission: Submission, records: CoordinateList) => rewind.add(heldBack(shard, submission, records, submit));
+  const holdBack = (plan: BatchPlan, records: CoordinateList) => rewind.add(heldBack(shard, plan, records, submit));
   const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
   const tracker = new Tracker(shard, {
     settle: settling(shard),
@@ -79,7 +81,7 @@ function settling(shard: ShardRuntime): Settle {
   return (job, status, _download, last) => settler.settle(job, status, last);
 }
 
-function firstSubmission({ type, items, bytes, sinceMs }: SealedItems, held: Held, { budget }: PipelineContext): Submission {
-  const memory = new BatchMemory((change) => budget.unseal(-change), memoryOfItems(items.length, bytes));
-  return { type, items, bytes, sinceMs, held, attempt: 1, depth: 0, spent: 1, memory };
+function firstSubmission({ batch }: SealedItems, held: Held, { budget }: PipelineContext): Submission {
+  const memory = new BatchMemory((change) => budget.unseal(-change), batch.heldBytes);
+  return { type: batch.type, batch, bytes: batch.bytes, held, attempt: 1, depth: 0, spent: 1, memory };
 }

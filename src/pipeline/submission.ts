@@ -1,29 +1,38 @@
 /** A batch on its way to the service, before it is a job. */
+import { ItemBatch } from '../core/item-batch.ts';
 import type { LiveJob } from '../core/job.ts';
-import type { ContentItem } from '../core/record.ts';
+import { batchLinks } from './batch-span.ts';
 import type { Held } from './in-hand.ts';
 import type { BatchMemory } from './memory-budget.ts';
 import type { Place } from './output-turns.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
 import type { GatePass } from './type-gates.ts';
 
-export interface Submission {
+/** What a batch keeps of itself while it is held back. */
+export interface BatchPlan {
   readonly type: string;
-  /** Let go as soon as the body is encoded. */
-  items: readonly ContentItem[];
   /** Of the items. */
   readonly bytes: number;
-  /** Wall clock, ms: when the oldest item arrived (first submissions). */
-  readonly sinceMs: number;
   /** The job that these items leave, for another attempt; undefined for a first submission. */
-  readonly from?: LiveJob;
+  readonly from?: LiveJob | undefined;
   /** What holds the items of a first submission until they are in a job. */
-  readonly held?: Held;
+  readonly held?: Held | undefined;
   readonly attempt: number;
   readonly depth: number;
   readonly spent: number;
   /** Among the first submissions of its type; taken when it was sealed. */
   place?: Place;
+}
+
+export interface Submission extends BatchPlan {
+  readonly batch: ItemBatch;
   /** What the gate of the type gave to items that were read again: they wait there before they are read. */
   readonly pass?: GatePass;
   readonly memory: BatchMemory;
+}
+
+/** Begins a batch. @param from the job that its items leave, if any */
+export function openBatch(shard: ShardRuntime, type: string, from?: LiveJob): ItemBatch {
+  const { kind, pool } = shard.context;
+  return new ItemBatch(type, kind.rows(pool), batchLinks(shard, from));
 }

@@ -1,9 +1,9 @@
 /**
- * Turns sealed items into remote jobs (DESIGN 3 'Seal and create'): encode, create, journal + offsets in one
+ * Turns sealed items into remote jobs (DESIGN 3 'Seal and create'): put the body together, create, journal + offsets in one
  * transaction, then upload. Jobs may commit in any order: one hanging call blocks nobody.
  */
 import { backoffCeilingMs, retryWaitMs } from '../core/backoff.ts';
-import { CoordinateList } from '../core/coordinate-list.ts';
+import type { CoordinateList } from '../core/coordinate-list.ts';
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../core/job.ts';
@@ -12,18 +12,10 @@ import type { CreatedJob, EncodedBody } from '../core/ports/pipeline-kind.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
 import { REFUSES_INPUT, ServiceError } from '../core/service-error.ts';
 import { spanFields, startBatchSpan, step } from './batch-span.ts';
-import { encodeItems } from './encode-items.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
-import type { Submission } from './submission.ts';
+import type { BatchPlan, Submission } from './submission.ts';
 import type { WaitReason } from './wait-reasons.ts';
-
-/** A submission ready to go: the items are gone, what they leave behind is their body and their coordinates. */
-interface Sealed {
-  readonly body: EncodedBody;
-  readonly records: CoordinateList;
-  readonly span: Span;
-}
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 /** Far more than the largest batch takes; nobody outside can hold it up. */
@@ -35,7 +27,7 @@ export class Submitter {
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #journaled: () => void;
   readonly #letters: SourceLetterQueue;
-  readonly #holdBack: (submission: Submission, records: CoordinateList) => void;
+  readonly #holdBack: (plan: BatchPlan, records: CoordinateList) => void;
 
   /**
    * @param hooks.track follows a job whose upload is through
@@ -51,7 +43,7 @@ export class Submitter {
       track: (job: LiveJob) => void;
       fail: (job: LiveJob, failure: JobFailure) => void;
       journaled: () => void;
-      holdBack: (submission: Submission, records: CoordinateList) => void;
+      holdBack: (plan: BatchPlan, records: CoordinateList) => void;
     },
   ) {
     this.#shard = shard;
@@ -65,7 +57,8 @@ export class Submitter {
   /** Resolves when the job is uploaded, or handed on: as failed, or held back. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
     const { context, signal, turns } = this.#shard;
-    const { type, from } = submission;
+    const { type, from, batch } = submission;
+    const { records } = batch;
     const { gates } = context;
     // At once, while submissions still come in the order in which they were sealed.
     if (from === undefined) submission.place ??= turns.enter(type);
@@ -73,21 +66,17 @@ export class Submitter {
     let { pass } = submission;
     let heldBack = false;
     let span = NO_SPAN;
+    let body: EncodedBody | undefined;
     let hasJob = false;
     let outcome = 'handed_over';
     try {
       if (pass === undefined && gates.holds(type)) {
-        this.#holdBack(submission, new CoordinateList(submission.items));
         heldBack = true;
         return;
       }
       span = startBatchSpan(this.#shard, submission, from === undefined ? undefined : this.#shard.spanOf(from.record.id));
-      const sealed = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
-      if (sealed === undefined) {
-        outcome = 'internal_error';
-        if (pass === 'probe') gates.returned(type, signal);
-        return;
-      }
+      const encoded = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
+      body = encoded;
       if (place !== undefined) await this.#shard.saysWhy('order', place.turn());
       for (;;) {
         if (pass === undefined) await gates.open(type, signal);
@@ -99,22 +88,21 @@ export class Submitter {
           const created = leave && (await this.#create(type, span));
           if (created === undefined) return 'later';
           if (created === 'rejected') return 'rejected';
-          const job = await this.#journal(submission, created, sealed);
+          const job = await this.#journal(submission, created, encoded, span);
           if (job === undefined) return 'later';
           place?.leave();
           this.#shard.status(job).probe = leave === 'probe';
           hasJob = true;
-          await this.#upload(job, created, sealed.body);
+          await this.#upload(job, created, encoded);
           return 'done';
         });
         if (answer === 'rejected') {
           outcome = 'rejected_type';
-          this.#deadLetter(submission, sealed.records);
+          this.#deadLetter(submission, records);
         }
         if (answer !== 'later') return;
         // Bodies of one type must not fill the memory that others need.
         if (from === undefined ? gates.holds(type) : !gates.isOpen(type)) {
-          this.#holdBack(submission, sealed.records);
           heldBack = true;
           outcome = 'held_back';
           return;
@@ -124,12 +112,13 @@ export class Submitter {
       // From its job on the span is the job's, until its shard is handed over.
       if (!hasJob || signal.aborted) {
         span.set({ 'content_review.outcome': outcome });
-        span.end(outcome === 'rejected_type' || outcome === 'internal_error' ? outcome : undefined);
+        span.end(outcome === 'rejected_type' ? outcome : undefined);
       }
-      if (!heldBack) {
-        place?.leave();
-        submission.memory.release();
-      }
+      body?.release();
+      batch.sink.release();
+      submission.memory.release();
+      if (heldBack) this.#holdBack(submission, records);
+      else place?.leave();
     }
   }
 
@@ -142,28 +131,20 @@ export class Submitter {
     this.#letters.add({ records, from, held, poison, stage: 'create' });
   }
 
-  /** Items on which the encoder fails become dead letters. @returns undefined when no other is left */
-  async #encode(submission: Submission, span: Span): Promise<Sealed | undefined> {
+  async #encode({ batch, from, memory }: Submission, span: Span): Promise<EncodedBody> {
     const { context, labels, signal } = this.#shard;
     signal.throwIfAborted();
     const startedMs = context.clock.monotonic();
-    if (submission.from === undefined) {
-      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - submission.sinceMs) / 1000);
+    if (from === undefined) {
+      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - batch.sinceMs) / 1000);
     }
-    const encoding = encodeItems(context.kind, submission.items, signal);
-    const { body, items, broken } = await this.#shard.saysWhy('encode', encoding, MAX_ENCODE_MS);
-    const records = new CoordinateList(items);
-    const { from, held } = submission;
-    for (const { item, poison } of broken)
-      this.#letters.add({ records: new CoordinateList([item]), from, held, poison, stage: 'create' });
-    submission.items = [];
-    if (body === undefined) return undefined;
-    submission.memory.hold(body.body.length);
+    const body = await this.#shard.saysWhy('encode', batch.sink.finish(), MAX_ENCODE_MS);
+    memory.hold(body.heldBytes);
     context.metrics.observe('batch_rows', labels, body.rows);
     context.metrics.observe('batch_bytes', labels, body.body.length);
     span.set({ 'content_review.rows': body.rows, 'content_review.bytes': body.body.length });
     span.event('encoded');
-    return { body, records, span };
+    return body;
   }
 
   /**
@@ -210,9 +191,10 @@ export class Submitter {
   }
 
   /** @returns undefined when another job took the same remote id meanwhile. */
-  async #journal(submission: Submission, created: CreatedJob, { body, records, span }: Sealed): Promise<LiveJob | undefined> {
+  async #journal(submission: Submission, created: CreatedJob, { body }: EncodedBody, span: Span): Promise<LiveJob | undefined> {
     const { context, state, queue } = this.#shard;
-    const { from, held } = submission;
+    const { from, held, batch } = submission;
+    const { records } = batch;
     const id = context.random.id();
     const record: JobRecord = {
       id,
@@ -225,7 +207,7 @@ export class Submitter {
       root: from?.record.root ?? id,
       sequence: from?.record.sequence ?? state.nextSequence(),
       count: records.length,
-      bytes: body.body.length,
+      bytes: body.length,
       createdMs: context.clock.now(),
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
@@ -272,6 +254,8 @@ export class Submitter {
         this.#observe('upload', startedMs);
         return this.#uploaded(job);
       } catch (error) {
+        // A connection that is being torn down may still read it.
+        body.drop();
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
         this.#shard.logger.warn({ ...this.#shard.fieldsOf(job), error: error.message }, 'the upload failed');

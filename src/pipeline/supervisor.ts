@@ -78,11 +78,12 @@ export class Supervisor {
       options,
       instance: random.id(),
       budget: this.#budget,
+      pool: this.#budget.pool,
       ledger: new Ledger(metrics, options.name, new DecisionMix(metrics, options.name, options.metrics.maxResults)),
       waits,
       gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
       limits: {
-        // One thread encodes: a second batch at once would only keep more items in memory.
+        // One thread puts bodies together: a second one at once would only take memory for rows and body at the same time.
         encodes: pLimit(1),
         uploads: pLimit(options.concurrency.uploads),
         polls: pLimit(options.concurrency.polls),

@@ -7,7 +7,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
+import { unpooledBody } from '../core/bytes/no-rows.ts';
 import type { EncodedBody } from '../core/ports/pipeline-kind.ts';
+import type { RowSink } from '../core/ports/row-sink.ts';
 import type { ContentItem } from '../core/record.ts';
 import { memoryBesideText } from '../event/json-memory.ts';
 import { type ColumnOptions, RowLayout } from './columns.ts';
@@ -22,8 +24,45 @@ const SLICE_BYTES = 1024 * 1024;
  */
 const CSV = { record_delimiter: '\r\n', quote_record_delimiter: true } as const;
 
+/** Memory of an item that is collected, beside its bytes. */
+const ITEM_BYTES = 768;
+
+/** Collects the items of an upload, and encodes them in the end. */
+export class CollectedRows implements RowSink {
+  readonly #columns: ColumnOptions;
+  #items: ContentItem[] = [];
+  #heldBytes = 0;
+
+  constructor(columns: ColumnOptions) {
+    this.#columns = columns;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  add(item: ContentItem): void {
+    this.#items.push(item);
+    this.#heldBytes += item.bytes + ITEM_BYTES;
+  }
+
+  async finish(): Promise<EncodedBody> {
+    const { body, rows } = await encodeCsv(this.#items, this.#columns);
+    this.release();
+    return unpooledBody(body, rows);
+  }
+
+  release(): void {
+    this.#items = [];
+    this.#heldBytes = 0;
+  }
+}
+
 /** Encodes a batch. The body's memory is the one large allocation; slices are written into it. */
-export async function encodeCsv(items: readonly ContentItem[], columns: ColumnOptions): Promise<EncodedBody> {
+export async function encodeCsv(
+  items: readonly ContentItem[],
+  columns: ColumnOptions,
+): Promise<Pick<EncodedBody, 'body' | 'rows'>> {
   const layout = new RowLayout(columns);
   let estimate = 1024;
   for (const [index, item] of items.entries()) {

@@ -6,7 +6,7 @@ import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { foldName, problemWithReferenceColumn } from './column-names.ts';
 import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
-import { encodeCsv } from './csv-upload.ts';
+import { CollectedRows } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
@@ -65,7 +65,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     name: 'review',
     prepare: (records, signal) => mapping.format.prepare?.(records, signal),
     decode: createDecoder(mapping),
-    encode: (items) => encodeCsv(items, columns),
+    rows: () => new CollectedRows(columns),
 
     async create(type, signal) {
       const batch = await service.createBatch(type, { signal });

@@ -47,6 +47,11 @@ export class BufferPool {
     else idle.push(buffer);
     this.#idleBytes += size;
   }
+
+  /** Takes a buffer of `take` off the books without lending it again: something may still read it. */
+  drop(buffer: Buffer<ArrayBuffer>): void {
+    this.#lentBytes -= buffer.length;
+  }
 }
 
 function sizeFor(bytes: number): number {

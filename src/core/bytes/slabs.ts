@@ -23,17 +23,19 @@ export interface PooledBody {
   readonly heldBytes: number;
   /** Gives the buffer back to the pool: nothing may read the body any more. Repeatable. */
   release(): void;
+  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
+  drop(): void;
 }
 
 /** Room for a body of so many bytes, with undefined contents: the caller fills it. */
 export function pooledBody(pool: BufferPool, bytes: number): PooledBody {
   let buffer: Buffer<ArrayBuffer> | undefined = pool.take(bytes);
   const body = buffer.subarray(0, bytes);
-  const release = () => {
-    if (buffer !== undefined) pool.give(buffer);
+  const end = (over: 'give' | 'drop') => () => {
+    if (buffer !== undefined) pool[over](buffer);
     buffer = undefined;
   };
-  return { body, heldBytes: buffer.length, release };
+  return { body, heldBytes: buffer.length, release: end('give'), drop: end('drop') };
 }
 
 export class Slabs {

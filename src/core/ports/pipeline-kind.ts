@@ -2,13 +2,21 @@
  * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
  * knowing which one it runs. A new kind is one folder that implements one of the two interfaces below.
  */
+import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
 import type { ContentItem, Decoded, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
+import type { RowSink } from './row-sink.ts';
 
 /** A body ready to be uploaded. */
 export interface EncodedBody {
   readonly body: Buffer;
   readonly rows: number;
+  /** Memory behind the body, bytes: a buffer of the pool may be larger. */
+  readonly heldBytes: number;
+  /** Gives the body's memory back to the pool: nothing may read the body any more. Repeatable. */
+  release(): void;
+  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
+  drop(): void;
 }
 
 /** A remote job just created: nothing is uploaded yet. */
@@ -77,8 +85,8 @@ export interface KindSteps {
    * before, so it keeps its job's type and passes every filter and list of allowed types.
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
-  /** Builds the upload body. Gives the event loop back now and then: a batch may have 100,000 rows. */
-  encode(items: readonly ContentItem[]): Promise<EncodedBody>;
+  /** Opens an upload: rows go in as items come, and its body comes out. @param pool where buffers come from, and go back to */
+  rows(pool: BufferPool): RowSink;
   /** @throws ServiceError */
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */

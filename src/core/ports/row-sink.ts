@@ -9,9 +9,9 @@ export interface RowSink {
   add(item: ContentItem): void;
   /**
    * Puts the body together; the rows' buffers go back to the pool. Gives the event loop back now and then: a batch may have 100,000 rows.
-   * To be called once, and nothing after it.
+   * To be called once, with nothing but `release` after it. @throws never because of one item
    */
   finish(): Promise<EncodedBody>;
-  /** Gives the memory back without a body. Repeatable. */
+  /** Gives the memory back without a body. Repeatable; after `finish` there is nothing to give. */
   release(): void;
 }

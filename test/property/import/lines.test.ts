@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import { importKind } from '../../../src/import/index.ts';
 import { sourceRecord } from '../../unit/review/sample.ts';
 import { decimals } from '../review/decimals.ts';
@@ -20,7 +21,7 @@ test('whatever the types and data, a file has a line for each record that says t
         const decoded = kind.decode(sourceRecord(`{"type":${JSON.stringify(type)},"data":${data}}`), 0);
         return 'item' in decoded ? decoded.item : assert.fail(JSON.stringify(decoded));
       });
-      const { body, rows } = await kind.encode(items);
+      const { body, rows } = await bodyOf(kind, items);
       const lines = String(body).split('\n');
       assert.deepEqual([lines.pop(), lines.length, rows], ['', events.length, events.length]);
       for (const [index, { type, data }] of events.entries()) {

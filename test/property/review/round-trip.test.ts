@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import { reviewKind } from '../../../src/review/index.ts';
 import { headerOf, headersAsBytes } from '../../support/headers.ts';
@@ -58,7 +59,7 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         );
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
-        upload = Buffer.from((await kind.encode(items)).body);
+        upload = Buffer.from((await bodyOf(kind, items)).body);
         if (escapeFormulas) {
           const formulas = readCsv(upload.toString())
             .flat()
@@ -151,7 +152,7 @@ test('chosen fields and flattened metadata come back deep-equal, with the digits
         assert.ok(flatten && new Set(flat.map(([key]) => key)).size < flat.length);
         return;
       }
-      upload = Buffer.from((await kind.encode([itemOf(kind, record)])).body);
+      upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)])).body);
       const { writeWith } = behaviour;
       const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
       for (let time = 0; time < before; time++) await collectRows(kind, 1);
@@ -177,7 +178,7 @@ test('a decision has the key that configuration asks for, says the one of its ev
       );
       const value = Buffer.from(JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }));
       const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value }, replay);
-      upload = Buffer.from((await kind.encode([item])).body);
+      upload = Buffer.from((await bodyOf(kind, [item])).body);
       const { writeWith } = behaviour;
       const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
       for (let time = 0; time < before; time++) await collectRows(kind, 1);

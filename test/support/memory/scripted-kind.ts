@@ -1,6 +1,8 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
+import type { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import type { CreatedJob, EncodedBody, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { RowSink } from '../../../src/core/ports/row-sink.ts';
 import type { MalformedRow, ResultRow } from '../../../src/core/read-row.ts';
 import type {
   ContentItem,
@@ -13,6 +15,7 @@ import type {
 import { ServiceError } from '../../../src/core/service-error.ts';
 import type { Home } from './client.ts';
 import type { Fault, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
+import { ScriptedRows } from './scripted-rows.ts';
 import { errorOf, ServiceCalls } from './service-calls.ts';
 
 /** The value of a source record that decodes: `sourceValue` builds it. */
@@ -71,17 +74,8 @@ export class ScriptedKind implements ResultFileKind {
     return { item: { ...item, metadata: {}, expected: undefined } };
   }
 
-  async encode(items: readonly ContentItem[]): Promise<EncodedBody> {
-    const rows = items.map(
-      ({ partition, offset, content, replay }): ServiceRow => ({
-        partition,
-        offset,
-        content,
-        status: 'success',
-        ...(replay > 0 ? { replay } : {}),
-      }),
-    );
-    return { body: Buffer.from(JSON.stringify(rows)), rows: items.length };
+  rows(pool: BufferPool): RowSink {
+    return new ScriptedRows(pool);
   }
 
   create(type: string, signal: AbortSignal): Promise<CreatedJob> {

@@ -41,7 +41,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     name: inner.name,
     ...(inner.prepare === undefined ? {} : { prepare: inner.prepare }),
     decode: (record, replay, again) => inner.decode(record, replay, again),
-    encode: (items) => inner.encode(items),
+    rows: (pool) => inner.rows(pool),
     create: (type, signal) => inner.create(type, signal),
     upload: (job, body, signal) => inner.upload(job, body, signal),
     status: (remoteId, signal, type) => inner.status(remoteId, signal, type),

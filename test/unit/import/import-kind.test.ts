@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unpooledBody } from '../../../src/core/bytes/no-rows.ts';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import type { ItemOutcome, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
@@ -90,7 +92,7 @@ test('the file has one line for each record, types mixed, and ends its last line
     { type: 'b', data: {} },
   ].map((value) => itemOf(sourceRecord(value)));
   assert.deepEqual(new Set(items.map(({ type }) => type)).size, 1);
-  const { body, rows } = await kindOf().encode(items);
+  const { body, rows } = await bodyOf(kindOf(), items);
   assert.deepEqual([rows, String(body)], [2, '{"type":"a","data":{"text":"x\u2028\\ud800"}}\n{"type":"b","data":{}}\n']);
 });
 
@@ -116,7 +118,7 @@ test('an import is created without a word, uploaded as JSON Lines and asked for 
   );
   const created = await kind.create('import', SIGNAL);
   assert.deepEqual(created, { remoteId: 'i-1', uploadUrl: 'https://storage.example/x' });
-  await kind.upload(created, { body: Buffer.from('{}\n'), rows: 1 }, SIGNAL);
+  await kind.upload(created, unpooledBody(Buffer.from('{}\n'), 1), SIGNAL);
   assert.deepEqual(calls, [['https://storage.example/x', '{}\n', 'application/jsonl']]);
   const states: [string, string][] = [
     ['WAITING_FOR_UPLOAD', 'waiting_for_upload'],

@@ -5,7 +5,7 @@ import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
 import type { KindSteps, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ReadRow } from '../../../src/core/read-row.ts';
-import { lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
+import { type ContentItem, lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
 import { guardedKind } from '../../../src/pipeline/guarded-kind.ts';
 import { InternalErrors } from '../../../src/pipeline/internal-errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
@@ -56,6 +56,23 @@ const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
     },
   });
 
+/** @param write sees each item before its row is written, and the number of its batch */
+const writing = (write: (item: ContentItem, batch: number) => unknown) => (real: PipelineKind) => {
+  let batches = 0;
+  return changed(real, {
+    rows: (pool) => {
+      const sink = real.rows(pool);
+      const batch = ++batches;
+      return changed(sink, {
+        add: (item) => {
+          write(item, batch);
+          sink.add(item);
+        },
+      });
+    },
+  });
+};
+
 /** A part that a record should never have, and that cannot be sent. */
 const NO_BYTES = 7 as unknown as Buffer;
 
@@ -71,15 +88,11 @@ const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind)
         },
       }),
   },
-  'is encoded for the upload': {
-    stage: 'create',
-    kind: (real) =>
-      changed(real, {
-        encode: async (items) => {
-          for (const item of items) failsOnBad(item);
-          return real.encode(items);
-        },
-      }),
+  'is written as a row of the upload': { stage: 'decode', kind: writing((item) => failsOnBad(item)) },
+  'is written as a row once more for another attempt': {
+    stage: 'rewind',
+    kind: writing((item, batch) => batch > 1 && failsOnBad(item)),
+    settings: { service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) } },
   },
   'is decoded again for another attempt': {
     stage: 'rewind',
@@ -153,16 +166,9 @@ test('so does one that gets an ERROR decision which cannot be made', async () =>
   assertOneLetter(world, world.instances[0] as Instance, 'rewind');
 });
 
-test('a batch whose every item cannot be encoded ends as dead letters, and what comes later is submitted', async () => {
+test('records of which none can be written as a row end as dead letters, and what comes later is submitted', async () => {
   let broken = true;
-  const world = sixRecords((real) =>
-    changed(real, {
-      encode: async (items) => {
-        if (broken) fail();
-        return real.encode(items);
-      },
-    }),
-  );
+  const world = sixRecords(writing(() => broken && fail()));
   await world.untilSettled(5 * MINUTE);
   broken = false;
   world.event(0);

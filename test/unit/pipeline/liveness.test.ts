@@ -5,6 +5,7 @@ import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import type { WaitReason } from '../../../src/pipeline/wait-reasons.ts';
 import { Health } from '../../../src/telemetry/health.ts';
+import { changed } from '../../support/engine/changed.ts';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
@@ -116,9 +117,19 @@ test('a worker that is stuck is named by liveness, the others go on, and nothing
     partitions: 2,
     wrap: (ports) =>
       withKind(ports, {
-        encode: async (items) => {
-          if (stuck && items.some(({ partition }) => partition === 1)) await never.promise;
-          return ports.kind.encode(items);
+        rows: (pool) => {
+          const sink = ports.kind.rows(pool);
+          let hangs = false;
+          return changed(sink, {
+            add: (item) => {
+              hangs ||= item.partition === 1;
+              sink.add(item);
+            },
+            finish: async () => {
+              if (stuck && hangs) await never.promise;
+              return sink.finish();
+            },
+          });
         },
       }),
   });

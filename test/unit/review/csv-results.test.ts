@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { reviewKind } from '../../../src/review/index.ts';
 import type { ResultNotice } from '../../../src/review/result-row.ts';
@@ -185,7 +186,7 @@ test('a second result column that comes with a later file does not take the plac
 test('a column that the connector uploaded is known also when a value travels outside its cell', async () => {
   const notices: ResultNotice[] = [];
   const item = contentItem({ metadata: { lang: 'en', s12: 'a\0', s13: 'b\ud800' } });
-  const { body } = await kindWithFile('').encode([item]);
+  const { body } = await bodyOf(kindWithFile(''), [item]);
   const [header, row] = String(body).trimEnd().split('\r\n');
   const file = `Status,Acme result,Labels,${header}\nSUCCESS,spam,[],${row}\n`;
   const [record] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));

@@ -1,6 +1,7 @@
 /** Decimals of Avro and Protobuf on their whole way through a review: record, row, result, decision. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import type { EventFormat } from '../../../src/event/format.ts';
 import { reviewKind } from '../../../src/review/index.ts';
 import { readAvro } from '../../support/avro.ts';
@@ -26,7 +27,7 @@ const protobuf: EventFormat = { name: 'protobuf', read: ({ value }) => protobufR
 async function reviewed(format: EventFormat, value: Buffer): Promise<{ row: string; metadata: string }> {
   const options = { topic: 'events', type: { constant: 'post' }, format };
   const kind = reviewKind(options, scriptedService());
-  const { body } = await kind.encode([itemOf(kind, sourceRecord(value))]);
+  const { body } = await bodyOf(kind, [itemOf(kind, sourceRecord(value))]);
   const [header, row = ''] = body.toString().split('\r\n');
   const [decision] = await decisions(kindWithFile(`${header},Status\r\n${row},SUCCESS\r\n`, options));
   return { row, metadata: /"metadata":(\{.*?\})/.exec(String(decision?.value))?.[1] ?? '' };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unpooledBody } from '../../../src/core/bytes/no-rows.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';
 import { reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';
@@ -32,7 +33,7 @@ test('a batch is created with its type, and uploaded as text/csv to the address 
   const job = await kind.create('post', SIGNAL);
   assert.deepEqual(job, { remoteId: 'b-1', uploadUrl: 'https://storage.example/put' });
   const body = Buffer.from('Content\r\n');
-  await kind.upload(job, { body, rows: 0 }, SIGNAL);
+  await kind.upload(job, unpooledBody(body, 0), SIGNAL);
   assert.deepEqual(calls, [
     ['post', SIGNAL],
     ['https://storage.example/put', body, 'text/csv', SIGNAL],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bodyOf } from '../../../src/core/body-of.ts';
 import type { JobContext, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -37,7 +38,7 @@ function world(script: ServiceScript = {}) {
     });
   const submit = async (count: number) => {
     const created = await outcome(kind.create('text', forever));
-    await outcome(kind.upload(created, await kind.encode(items(count)), forever));
+    await outcome(kind.upload(created, await bodyOf(kind, items(count)), forever));
     return created.remoteId;
   };
   const rows = async (status: RemoteStatus, signal = forever) => {

@@ -1,5 +1,6 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
+import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
 import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { CoordinateSet } from '../../../../src/core/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
@@ -135,7 +136,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     wrap: kind(({ kind: real }) => ({
       create: async (type, signal) => {
         const created = await real.create(type, signal);
-        await real.upload(created, { body: Buffer.from('[]'), rows: 0 }, signal);
+        await real.upload(created, unpooledBody(Buffer.from('[]'), 0), signal);
         return created;
       },
     })),

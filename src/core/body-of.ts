@@ -1,0 +1,11 @@
+/** A body made at once, where no pool is shared: the samples and checks of the command line. */
+import { BufferPool } from './bytes/buffer-pool.ts';
+import type { EncodedBody, KindSteps } from './ports/pipeline-kind.ts';
+import type { ContentItem } from './record.ts';
+
+/** Encodes items as one upload. @throws when the kind fails on an item */
+export function bodyOf(kind: Pick<KindSteps, 'rows'>, items: Iterable<ContentItem>): Promise<EncodedBody> {
+  const sink = kind.rows(new BufferPool(0));
+  for (const item of items) sink.add(item);
+  return sink.finish();
+}

@@ -1,0 +1,24 @@
+/** Uploads that need no buffers of the pool. */
+import type { EncodedBody } from '../ports/pipeline-kind.ts';
+import type { RowSink } from '../ports/row-sink.ts';
+
+/** A body whose memory belongs to nobody else. */
+export function unpooledBody(body: Buffer, rows: number): EncodedBody {
+  return { body, rows, heldBytes: body.length, release() {}, drop() {} };
+}
+
+/** The rows of a kind that uploads nothing: they are counted. */
+export class NoRows implements RowSink {
+  readonly heldBytes = 0;
+  #rows = 0;
+
+  add(): void {
+    this.#rows++;
+  }
+
+  async finish(): Promise<EncodedBody> {
+    return unpooledBody(Buffer.alloc(0), this.#rows);
+  }
+
+  release(): void {}
+}
