@@ -1,4 +1,5 @@
 /** A world in memory for the real engine: any number of instances over one cluster, one service, and one virtual clock. */
+import assert from 'node:assert/strict';
 import type { LiveJob } from '../../../src/core/job.ts';
 import { JournalView } from '../../../src/core/journal-view.ts';
 import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
@@ -247,9 +248,16 @@ export class World {
       assertConserved(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
-  /** And nothing of what must stay silent is in logs, metrics, health and spans of any instance, or in the journal (I6). */
+  /**
+   * And nothing of what must stay silent is in logs, metrics, health and spans of any instance, or in the journal (I6); each buffer
+   * of an instance that runs is back in its pool.
+   */
   assertExactlyOnce(): void {
     this.#assertSilent();
+    for (const { process, budget } of this.instances) {
+      if (process.state === 'running')
+        assert.equal(budget.pool.lentBytes, 0, `bytes of buffers that ${process.name} has not given back`);
+    }
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
 
