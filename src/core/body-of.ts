@@ -1,6 +1,7 @@
 /** A body made at once, where no pool is shared: the samples and checks of the command line. */
 import { BufferPool } from './bytes/buffer-pool.ts';
-import type { EncodedBody, KindSteps } from './ports/pipeline-kind.ts';
+import type { KindSteps } from './ports/pipeline-kind.ts';
+import type { EncodedBody } from './ports/row-sink.ts';
 import type { ContentItem } from './record.ts';
 
 /** Encodes items as one upload. @throws when the kind fails on an item */

@@ -1,8 +1,7 @@
 /** The body of an import (service-interface.md 2.5): JSON Lines, UTF-8 without a byte order mark, each line ends in LF. */
 import type { BufferPool } from '../core/bytes/buffer-pool.ts';
 import { Slabs } from '../core/bytes/slabs.ts';
-import type { EncodedBody } from '../core/ports/pipeline-kind.ts';
-import type { RowSink } from '../core/ports/row-sink.ts';
+import type { EncodedBody, RowSink } from '../core/ports/row-sink.ts';
 import type { ContentItem } from '../core/record.ts';
 
 /** Characters up to which the most room is asked for that they may take, instead of counting their bytes. */

@@ -6,9 +6,9 @@ import { fits } from '../core/outgoing-bytes.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
+import { openBatch } from './open-batch.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import { DECODING_TURN_MS, sourceRecreated } from './source-log.ts';
-import { openBatch } from './submission.ts';
 import type { Undecodable, UndecodableRecords, UnreadableRange } from './undecodable.ts';
 
 /** Work left for a piece: dead letters, and perhaps the rest of its records. */

@@ -9,6 +9,7 @@ import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';
 import { BatchMemory } from './memory-budget.ts';
+import { openBatch } from './open-batch.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 import type { SourceLetterQueue } from './source-letters.ts';
 import {
@@ -19,7 +20,7 @@ import {
   type WrittenBetween,
   writtenBetween,
 } from './source-log.ts';
-import { openBatch, type Submission } from './submission.ts';
+import type { Submission } from './submission.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** Records to be read again, and what becomes of them. */

@@ -1,11 +1,9 @@
 /** A batch on its way to the service, before it is a job. */
-import { ItemBatch } from '../core/item-batch.ts';
+import type { ItemBatch } from '../core/item-batch.ts';
 import type { LiveJob } from '../core/job.ts';
-import { batchLinks } from './batch-span.ts';
 import type { Held } from './in-hand.ts';
 import type { BatchMemory } from './memory-budget.ts';
 import type { Place } from './output-turns.ts';
-import type { ShardRuntime } from './shard-runtime.ts';
 import type { GatePass } from './type-gates.ts';
 
 /** What a batch keeps of itself while it is held back. */
@@ -29,10 +27,4 @@ export interface Submission extends BatchPlan {
   /** What the gate of the type gave to items that were read again: they wait there before they are read. */
   readonly pass?: GatePass;
   readonly memory: BatchMemory;
-}
-
-/** Begins a batch. @param from the job that its items leave, if any */
-export function openBatch(shard: ShardRuntime, type: string, from?: LiveJob): ItemBatch {
-  const { kind, pool } = shard.context;
-  return new ItemBatch(type, kind.rows(pool), batchLinks(shard, from));
 }

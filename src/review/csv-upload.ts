@@ -8,8 +8,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { unpooledBody } from '../core/bytes/no-rows.ts';
-import type { EncodedBody } from '../core/ports/pipeline-kind.ts';
-import type { RowSink } from '../core/ports/row-sink.ts';
+import type { EncodedBody, RowSink } from '../core/ports/row-sink.ts';
 import type { ContentItem } from '../core/record.ts';
 import { memoryBesideText } from '../event/json-memory.ts';
 import { type ColumnOptions, RowLayout } from './columns.ts';

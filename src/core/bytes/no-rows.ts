@@ -1,6 +1,5 @@
 /** Uploads that need no buffers of the pool. */
-import type { EncodedBody } from '../ports/pipeline-kind.ts';
-import type { RowSink } from '../ports/row-sink.ts';
+import type { EncodedBody, RowSink } from '../ports/row-sink.ts';
 
 /** A body whose memory belongs to nobody else. */
 export function unpooledBody(body: Buffer, rows: number): EncodedBody {

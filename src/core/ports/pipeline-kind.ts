@@ -5,19 +5,7 @@
 import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
 import type { ContentItem, Decoded, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
-import type { RowSink } from './row-sink.ts';
-
-/** A body ready to be uploaded. */
-export interface EncodedBody {
-  readonly body: Buffer;
-  readonly rows: number;
-  /** Memory behind the body, bytes: a buffer of the pool may be larger. */
-  readonly heldBytes: number;
-  /** Gives the body's memory back to the pool: nothing may read the body any more. Repeatable. */
-  release(): void;
-  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
-  drop(): void;
-}
+import type { EncodedBody, RowSink } from './row-sink.ts';
 
 /** A remote job just created: nothing is uploaded yet. */
 export interface CreatedJob {

@@ -1,6 +1,17 @@
 /** Where a kind puts the items of one upload: of an item only the bytes of its row are kept. */
 import type { ContentItem } from '../record.ts';
-import type { EncodedBody } from './pipeline-kind.ts';
+
+/** A body ready to be uploaded. */
+export interface EncodedBody {
+  readonly body: Buffer;
+  readonly rows: number;
+  /** Memory behind the body, bytes: a buffer of the pool may be larger. */
+  readonly heldBytes: number;
+  /** Gives the body's memory back to the pool: nothing may read the body any more. Repeatable. */
+  release(): void;
+  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
+  drop(): void;
+}
 
 export interface RowSink {
   /** Memory that the sink holds, bytes: buffers of the pool, and what it remembers of columns. */

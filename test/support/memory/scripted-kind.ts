@@ -1,8 +1,8 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
 import type { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
-import type { CreatedJob, EncodedBody, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { RowSink } from '../../../src/core/ports/row-sink.ts';
+import type { CreatedJob, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { EncodedBody, RowSink } from '../../../src/core/ports/row-sink.ts';
 import type { MalformedRow, ResultRow } from '../../../src/core/read-row.ts';
 import type {
   ContentItem,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unpooledBody } from '../../../src/core/bytes/no-rows.ts';
 import { bodyOf } from '../../../src/core/body-of.ts';
+import { unpooledBody } from '../../../src/core/bytes/no-rows.ts';
 import type { ItemOutcome, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
 import { ServiceError } from '../../../src/core/service-error.ts';

@@ -1,0 +1,11 @@
+/** Where batches begin: in intake, and in a rewind. */
+import { ItemBatch } from '../core/item-batch.ts';
+import type { LiveJob } from '../core/job.ts';
+import { batchLinks } from './batch-span.ts';
+import type { ShardRuntime } from './shard-runtime.ts';
+
+/** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave, if any */
+export function openBatch(shard: ShardRuntime, type: string, from?: LiveJob): ItemBatch {
+  const { kind, pool } = shard.context;
+  return new ItemBatch(type, kind.rows(pool), batchLinks(shard, from));
+}
