@@ -21,13 +21,15 @@ const sourceTextJson = JSON as unknown as SourceTextJson;
  */
 const SUSPECT = /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
 
+const NEGATIVE_ZERO = /[[:,\s]-0/;
 const EXPONENT = /[\d.][eE][-+]?\d{3}/;
 /** Least length of a run of digits and points in the first kind of suspects. */
 const LONG = 16;
 
 /** Whether anything in a text looks like a part of a suspect. Most texts have nothing of the kind, and this finds that out in a third of the time. */
 function mayHaveSuspects(text: string): boolean {
-  if (text.includes('-0') || EXPONENT.test(text)) return true;
+  // Every date has a minus before a zero.
+  if ((text.includes('-0') && NEGATIVE_ZERO.test(text)) || EXPONENT.test(text)) return true;
   // A long run covers one of these places at least.
   for (let at = LONG - 1; at < text.length; at += LONG) {
     let from = at;

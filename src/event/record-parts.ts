@@ -19,6 +19,7 @@ export function pickHeaders(headers: RecordHeaders, names: readonly string[]): R
 /** Memory they take, bytes. */
 export function headerBytes(headers: RecordHeaders): number {
   let bytes = 0;
+  if (headers.length === 0) return bytes;
   for (const [name, value] of headers) bytes += 2 * (name.length + (value?.length ?? 0)) + 8;
   return bytes;
 }

@@ -68,7 +68,7 @@ class GuardedReading {
     }
   }
 
-  decode(...[record, replay, again]: Parameters<KindSteps['decode']>): Decoded {
+  decode(record: SourceRecord, replay: number, again: { readonly type: string } | undefined): Decoded {
     const poison = this.#unprepared.get(record);
     if (poison !== undefined) return { poison };
     try {
