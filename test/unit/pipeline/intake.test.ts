@@ -106,6 +106,7 @@ test('a gap of 2^28 offsets and more behind a record that waits holds up nothing
   );
   assert.equal(world.service.batches.size, 1, 'they share a batch');
   world.assertExactlyOnce();
+  assert.equal(world.committed(0).offset, (offsets[2] as number) + 1);
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
   for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable()) assert.ok((value?.length ?? 0) < 1_000);
 });
