@@ -1,7 +1,7 @@
 /** The sample producer of one pipeline, at a pace that the eye can follow. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Message } from 'kafkajs';
-import { partitionOf } from '../../src/kafka/partitioner.ts';
+import { partitionOf } from '../../src/kafka/produce/partitioner.ts';
+import { sendRecords } from '../kafka/send-records.ts';
 import { coordinate, type DemoRecord, type Ledger } from './ledger.ts';
 import { demoClient } from './topics.ts';
 
@@ -28,20 +28,14 @@ export async function produce<E>(options: ProduceOptions<E>): Promise<void> {
     // A retried send must not produce twice: then there would be records that the ledger knows nothing of.
     idempotent: true,
     maxInFlightRequests: 1,
-    createPartitioner:
-      () =>
-      ({ message }) =>
-        message.partition ?? 0,
   });
   await producer.connect();
   try {
     for await (const send of inSends(records, perSend)) {
       if (signal.aborted) return;
       for (const [partition, group] of Map.groupBy(send, ({ key }) => (key === null ? 0 : partitionOf(key, partitions)))) {
-        const messages = group.map(({ key, value }): Message => ({ key, value, partition }));
-        const [sent] = await producer.send({ topic, acks: -1, messages });
-        const base = Number(sent?.baseOffset);
-        for (const [place, record] of group.entries()) ledger.set(coordinate(partition, base + place), record);
+        const offsets = await sendRecords(producer, { topic, partition }, group);
+        for (const [place, record] of group.entries()) ledger.set(coordinate(partition, offsets[place] as number), record);
       }
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { choosePipeline } from '../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
+import { BufferPool } from '../core/bytes/buffer-pool.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { FramedReader } from '../formats/output/index.ts';
 import { InspectError, type Inspection, type PipelineView } from '../inspect/context.ts';
@@ -80,6 +81,7 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
             groupId: view.group,
             sourceTopic: view.topics.source,
             journalTopic,
+            pool: new BufferPool(0),
             transactionTimeoutMs: REPLAY_TRANSACTION_MS,
           })
           .open(0),

@@ -7,13 +7,10 @@
  */
 import type * as KafkaJs from 'kafkajs';
 import {
-  type BatchToEncode,
   type ConsumerGroup,
   type CreateRetry,
   type Decoder,
-  type EncoderClass,
   type EosManager,
-  type Grouping,
   internal,
   loadKafkaJs,
   type RequestQueue,
@@ -22,9 +19,9 @@ import {
 } from './kafkajs-internals.ts';
 import { keepLeaderless, nameLeaderless } from './kafkajs-leader-fixes.ts';
 import { mendConnections, preparedBy } from './kafkajs-network-fixes.ts';
+import { sendWholeBatches, writeRequestsInPlace } from './kafkajs-produce-fixes.ts';
 import { mendRefusals } from './kafkajs-refusals.ts';
 import { type PartitionData, PartitionFetch } from './partition-fetch.ts';
-import { type BatchFields, encodeBatch, MeasuredRecord, type RecordFields } from './record-batch.ts';
 
 export type { ConsumerGroup };
 export { preparedBy };
@@ -102,55 +99,6 @@ function noNegativeTimers(): void {
     );
   };
 }
-
-/** Mend 5: grouping the messages of a send copied a growing array per message (src/producer/groupMessagesPerPartition.js). */
-function groupInLinearTime(): void {
-  replace('producer/groupMessagesPerPartition.js', ({ topic, partitionMetadata, messages, partitioner }: Grouping) => {
-    const groups: Record<string, KafkaJs.Message[]> = {};
-    if (partitionMetadata.length === 0) return groups;
-    for (const message of messages) {
-      const partition = partitioner({ topic, partitionMetadata, message });
-      const group = groups[partition];
-      if (group === undefined) groups[partition] = [message];
-      else group.push(message);
-    }
-    return groups;
-  });
-}
-
-/**
- * Mend 6: a header whose value is null could be read but not written (src/protocol/recordBatch/record/v0/index.js asks for
- * the byte length of null), so that such a record could never become a dead letter with its headers untouched. And every
- * record was copied six times; record-batch.ts writes each once.
- */
-function writeRecordsDirectly(): void {
-  const Encoder = internal<EncoderClass>('protocol/encoder.js');
-  const inEncoder = (bytes: Buffer) => Object.assign(new Encoder(1), { buf: bytes, offset: bytes.length });
-  const whole = (value: { toString(): string }) => BigInt(value.toString());
-  replace('protocol/recordBatch/record/v0/index.js', (record: RecordFields) => new MeasuredRecord(record));
-  replace('protocol/recordBatch/v0/index.js', {
-    MAGIC_BYTE: 2,
-    RecordBatch: async (given: BatchToEncode) => {
-      const { compression = 0, transactional = false, records = [] } = given;
-      if (compression !== 0) throw new Error('the connector writes without compression');
-      const fields: BatchFields = {
-        attributes: transactional ? TRANSACTIONAL : 0,
-        partitionLeaderEpoch: given.partitionLeaderEpoch ?? 0,
-        firstOffset: whole(given.firstOffset ?? 0),
-        lastOffsetDelta: given.lastOffsetDelta ?? 0,
-        firstTimestamp: whole(given.firstTimestamp ?? Date.now()),
-        maxTimestamp: whole(given.maxTimestamp ?? Date.now()),
-        producerId: whole(given.producerId ?? -1),
-        producerEpoch: given.producerEpoch ?? 0,
-        firstSequence: given.firstSequence ?? 0,
-        count: records.length,
-      };
-      return inEncoder(encodeBatch(fields, records));
-    },
-  });
-}
-
-const TRANSACTIONAL = 16;
 
 /** An assigner that also wants to know the consumer's inside. */
 export interface AttachedAssigner extends KafkaJs.Assigner {
@@ -298,8 +246,8 @@ keepLeaderless();
 mendRefusals();
 readCommittedOnly();
 noNegativeTimers();
-groupInLinearTime();
-writeRecordsDirectly();
+sendWholeBatches();
+writeRequestsInPlace();
 askWhenOutOfRange();
 wakeOnResume();
 forgetOldErrors();

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import type * as KafkaJs from 'kafkajs';
 import { assertVerified, verifyKafkaJs } from './kafkajs-modules.ts';
-import type { MeasuredRecord } from './record-batch.ts';
+import type { OutgoingBatch } from './produce/outgoing-batch.ts';
 
 const load = createRequire(import.meta.url);
 const root = path.dirname(load.resolve('kafkajs/package.json'));
@@ -82,20 +82,6 @@ export interface Metadata {
   readonly topicMetadata: readonly { readonly topic: string }[];
 }
 
-export interface Grouping {
-  readonly topic: string;
-  readonly partitionMetadata: readonly unknown[];
-  readonly messages: readonly KafkaJs.Message[];
-  readonly partitioner: (args: object) => number;
-}
-
-export interface Encoder {
-  readonly buffer: Buffer;
-}
-export interface EncoderClass {
-  new (initialSize?: number): Encoder;
-}
-
 /** The part of kafkajs's ConsumerGroup that its public face hides and a member of a group needs. */
 export interface ConsumerGroup {
   readonly generationId: number | null;
@@ -112,21 +98,53 @@ export interface Runner {
 
 export type TopicPartitions = { topic: string; partitions: { partition: number }[] }[];
 export interface EosManager {
+  isTransactional(): boolean;
+  getTransactionalId(): string;
+  /** Decimal; -1 before there is one. */
+  getProducerId(): string | number;
+  getProducerEpoch(): number;
   addPartitionsToTransaction(topics: TopicPartitions): Promise<void>;
+  acquireBrokerLock(broker: Leader): Promise<void>;
+  releaseBrokerLock(broker: Leader): Promise<void> | undefined;
 }
 
-type Whole = number | string | { toString(): string };
-
-export interface BatchToEncode {
-  readonly compression?: number;
-  readonly transactional?: boolean;
-  readonly records?: readonly MeasuredRecord[];
-  readonly partitionLeaderEpoch?: number;
-  readonly firstOffset?: Whole;
-  readonly lastOffsetDelta?: number;
-  readonly firstTimestamp?: Whole;
-  readonly maxTimestamp?: Whole;
-  readonly producerId?: Whole;
-  readonly producerEpoch?: number;
-  readonly firstSequence?: number;
+/** Its errors, as far as they differ from each other. */
+export interface KafkaError extends Error {
+  readonly retriable?: boolean;
+  readonly host: string;
+  readonly port: number;
 }
+export type KafkaErrorClass = new (message: string) => Error;
+
+export interface ProduceOptions {
+  readonly acks: number;
+  /** Milliseconds. */
+  readonly timeout?: number | undefined;
+  readonly transactionalId?: string | undefined;
+  readonly producerId: string | number;
+  readonly producerEpoch: number;
+  /** Handed on as it is, until the request is written. */
+  readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch };
+}
+export interface ProduceAnswer {
+  readonly topics: readonly { readonly topicName: string; readonly partitions: readonly object[] }[];
+}
+/** A broker as producers use it. */
+export interface Leader {
+  produce(options: ProduceOptions): Promise<ProduceAnswer>;
+}
+
+export interface Request {
+  readonly apiKey: number;
+  /** Overwritten by the later versions of a request. */
+  readonly apiVersion: number;
+  readonly apiName: string;
+  readonly expectResponse?: () => boolean;
+  /** Writes the whole request: only ours has it. */
+  readonly frame?: (apiVersion: number, correlationId: number, clientId: string) => Buffer;
+}
+export type RequestFrame = (given: {
+  readonly request: Request;
+  readonly correlationId: number;
+  readonly clientId: string;
+}) => Promise<{ readonly buffer: Buffer }>;

@@ -1,18 +1,24 @@
 /** Transactional producers, one per shard (invariant I3). The order of calls inside a transaction is FINDINGS'. */
-import type { Transaction as KafkaTransaction, Producer, RecordMetadata } from 'kafkajs';
+import type { Transaction as KafkaTransaction, Producer } from 'kafkajs';
+import type { BufferPool } from '../core/bytes/buffer-pool.ts';
+import { EncodedRecords } from '../core/bytes/encoded-records.ts';
 import { type ShardProducer, type ShardProducers, type Transaction, TransactionError } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from './connect.ts';
 import { explain } from './explain.ts';
 import { announcePartitions } from './kafkajs-fixes.ts';
 import type { Asked } from './missing-right.ts';
-import { type PlannedSend, planSends, sendBytesFor, splitBySize } from './send-plan.ts';
+import { headBytes, OutgoingBatch, type PlannedBatch } from './produce/outgoing-batch.ts';
+import { sendBatch } from './produce/send-batch.ts';
+import { planBatches, planBatchesTo, sendBytesFor } from './produce/send-plan.ts';
 import { classify, type TransactionPhase } from './transaction-failure.ts';
 
 export interface ProducersOptions {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
+  /** For the requests that carry records. */
+  readonly pool: BufferPool;
   /** After this the broker aborts a transaction by itself; a commit that takes longer fails. Default 60,000 ms. */
   readonly transactionTimeoutMs?: number;
 }
@@ -52,8 +58,16 @@ export class KafkaShardProducers implements ShardProducers {
   }
 }
 
+/** What goes to one topic. */
+interface PlannedOutput {
+  readonly topic: string;
+  readonly records: EncodedRecords;
+  readonly batches: readonly PlannedBatch[];
+}
+
 class KafkaShardProducer implements ShardProducer {
   readonly #shard: number;
+  readonly #clientId: string;
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
   readonly #client: Client;
@@ -72,6 +86,7 @@ class KafkaShardProducer implements ShardProducer {
     this.#options = options;
     this.#lookUp = lookUp;
     this.#doing = { operation: 'WRITE', topic: options.journalTopic };
+    this.#clientId = connect.clientId;
     this.#principal = connect.security?.principal;
     this.#client = new Client(connect, logger, RETRY);
     this.#producer = this.#client.kafka.producer({
@@ -80,11 +95,9 @@ class KafkaShardProducer implements ShardProducer {
       maxInFlightRequests: 1,
       transactionTimeout: this.#timeoutMs,
       allowAutoTopicCreation: false,
+      // Without one kafkajs warns about its default. Batches name their partition.
+      createPartitioner: () => () => 0,
       metadataMaxAge: METADATA_MAX_AGE_MS,
-      createPartitioner:
-        () =>
-        ({ message }) =>
-          message.partition ?? 0,
       retry: RETRY,
     });
   }
@@ -129,27 +142,23 @@ class KafkaShardProducer implements ShardProducer {
 
   async #run(wanted: Transaction, progress: { phase: TransactionPhase }): Promise<number> {
     const outputs = await this.#planOutputs(wanted.outputs ?? []);
-    const { maxMessageBytes } = await this.#lookUp(this.#options.journalTopic);
+    const { journalTopic, sourceTopic, groupId } = this.#options;
+    const { maxMessageBytes } = await this.#lookUp(journalTopic);
     if (!this.#connected) {
       await this.#producer.connect();
       this.#connected = true;
     }
     const transaction = await this.#producer.transaction();
-    const { journalTopic, sourceTopic, groupId } = this.#options;
     announcePartitions(
       this.#transactionalId,
-      new Map(outputs.map(({ topic, sends }) => [topic, new Set(sends.map((send) => send.partition))])),
+      new Map(outputs.map(({ topic, batches }) => [topic, new Set(batches.map(({ partition }) => partition))])),
     );
     // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
-    let journalOffset: number | undefined;
-    for (const send of splitBySize(wanted.journal, this.#shard, sendBytesFor(maxMessageBytes))) {
-      const offset = await this.#send(transaction, journalTopic, send);
-      journalOffset ??= offset;
-    }
+    const records = EncodedRecords.of(wanted.journal);
+    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
+    const journalOffset = await this.#send(transaction, { topic: journalTopic, records, batches });
     if (journalOffset === undefined) throw new TransactionError('rejected', 'a transaction needs at least one journal record');
-    for (const { topic, sends } of outputs) {
-      for (const send of sends) await this.#send(transaction, topic, send);
-    }
+    for (const output of outputs) await this.#send(transaction, output);
     if (wanted.offsets !== undefined && wanted.offsets.length > 0) {
       this.#checkAlive();
       // kafkajs sends `metadata` on, though its types do not know of it.
@@ -168,29 +177,32 @@ class KafkaShardProducer implements ShardProducer {
     return journalOffset;
   }
 
-  async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<{ topic: string; sends: PlannedSend[] }[]> {
+  async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<PlannedOutput[]> {
     this.#rotation++;
-    const plans: { topic: string; sends: PlannedSend[] }[] = [];
+    const plans: PlannedOutput[] = [];
     for (const { topic, records } of outputs) {
       if (records.length === 0) continue;
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
-      plans.push({
-        topic,
-        sends: planSends([...records], partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes)),
-      });
+      // The bytes of the records are the caller's again once the transaction has failed for it.
+      this.#checkAlive();
+      const batches = planBatches(records, partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes));
+      plans.push({ topic, records, batches });
     }
     return plans;
   }
 
-  /** @returns the offset of the first message. */
-  async #send(transaction: KafkaTransaction, topic: string, { partition, messages }: PlannedSend): Promise<number> {
-    this.#checkAlive();
-    this.#doing = { operation: 'WRITE', topic };
-    const answers: RecordMetadata[] = await transaction.send({ topic, messages, acks: -1 });
-    const answer = answers.find((one) => one.topicName === topic && one.partition === partition);
-    // kafkajs drops the messages, and says nothing, when its metadata do not know the partition yet.
-    if (answer?.baseOffset === undefined) throw new Error(`nothing was sent to partition ${partition} of ${topic}`);
-    return Number(answer.baseOffset);
+  /** @returns the offset of the first record. */
+  async #send(transaction: KafkaTransaction, { topic, records, batches }: PlannedOutput): Promise<number | undefined> {
+    let first: number | undefined;
+    const roomBytes = headBytes({ clientId: this.#clientId, transactionalId: this.#transactionalId, topic });
+    for (const planned of batches) {
+      this.#checkAlive();
+      this.#doing = { operation: 'WRITE', topic };
+      const batch = new OutgoingBatch(this.#options.pool, records, planned, roomBytes);
+      const offset = await sendBatch(transaction, topic, batch);
+      first ??= offset;
+    }
+    return first;
   }
 
   /** Nothing may follow once the transaction has failed for its caller. */

@@ -1,5 +1,6 @@
 /** Worlds over a real broker. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
 import { connectKafka, type GroupOptions, type ProducersOptions } from '../../src/kafka/index.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,6 +13,8 @@ const PATIENCE_MS = 20_000;
 /** A world over a real broker, with what only a real one has. */
 export interface RealWorld extends KafkaWorld {
   readonly logger: RecordingLogger;
+  /** Of all its producers. */
+  readonly pool: BufferPool;
   groupWith(options: Partial<GroupOptions>): ShardGroup;
   producersWith(options: Partial<ProducersOptions>): ReturnType<KafkaWorld['producers']>;
 }
@@ -31,6 +34,7 @@ export async function realWorld(
   const topics = { group, source, journal, output };
   const names = { groupId: group, sourceTopic: source, journalTopic: journal };
   const logger = recordingLogger();
+  const pool = new BufferPool(4 * 1024 * 1024);
   const opened: { stop?(): Promise<void>; close?(): Promise<void> }[] = [];
   const connect = () => {
     const connection = connectKafka({ brokers: kafka.brokers, clientId: group }, logger);
@@ -53,7 +57,7 @@ export async function realWorld(
     return member;
   };
   const producersWith = (given: Partial<ProducersOptions>) => {
-    const producers = connect().producers({ ...names, ...given });
+    const producers = connect().producers({ ...names, pool, ...given });
     return {
       open: (shard: number) => {
         const producer = producers.open(shard);
@@ -66,6 +70,7 @@ export async function realWorld(
   return {
     topics,
     logger,
+    pool,
     admin,
     groupWith,
     producersWith,

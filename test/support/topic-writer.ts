@@ -1,6 +1,7 @@
 /** Writes test records to given partitions, plainly or inside a transaction. */
 import { randomUUID } from 'node:crypto';
-import type { IHeaders, Message, Producer, ProducerConfig } from 'kafkajs';
+import type { Producer, ProducerConfig } from 'kafkajs';
+import { sendRecords } from '../../dev/kafka/send-records.ts';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
 import { eventually } from './eventually.ts';
@@ -15,9 +16,6 @@ export interface NewRecord {
   readonly timestampMs?: number;
 }
 
-/** A send stays below the broker's limit of 1 MiB for a batch, however it is encoded. */
-const SEND_BYTES = 700_000;
-const SEND_RECORDS = 5_000;
 /** A broker that is down or frozen for some seconds is sat out. */
 const RETRY = { initialRetryTime: 20, maxRetryTime: 500, retries: 60 };
 const REQUEST_MS = 5_000;
@@ -40,15 +38,12 @@ function newProducer(
   });
   return kafka.producer({
     allowAutoTopicCreation: false,
-    createPartitioner: explicitPartition,
     idempotent: true,
     maxInFlightRequests: 1,
     retry: RETRY,
     ...transaction,
   });
 }
-
-const explicitPartition = () => (args: { message: Message }) => args.message.partition ?? 0;
 
 export class TopicWriter {
   readonly #brokers: readonly string[];
@@ -122,44 +117,34 @@ async function begun<T>(
 async function send(to: Send, topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
   const coordinates = new Array<SourceCoordinate>(records.length);
   for (const [partition, indexes] of Map.groupBy(records.keys(), (index) => records[index]?.partition ?? 0)) {
-    for (const chunk of chunks(indexes, records)) {
-      const messages = chunk.map((index) => message(records[index] ?? {}, partition));
-      const [result] = await to.send({ topic, acks: -1, messages });
-      const base = Number(result?.baseOffset);
-      if (!Number.isSafeInteger(base)) throw new Error(`the broker told no offset for ${topic}-${partition}`);
-      for (const [place, index] of chunk.entries()) coordinates[index] = { partition, offset: base + place };
+    for (const { timestampMs, run } of ofOneTime(indexes, records)) {
+      const time = timestampMs === undefined ? {} : { timestampMs };
+      const offsets = await sendRecords(
+        to,
+        { topic, partition, ...time },
+        run.map((index) => ({ key: null, value: null, ...records[index] })),
+      );
+      for (const [place, index] of run.entries()) coordinates[index] = { partition, offset: offsets[place] as number };
     }
   }
   return coordinates;
 }
 
-function* chunks(indexes: readonly number[], records: readonly NewRecord[]): Generator<number[]> {
-  let chunk: number[] = [];
-  let bytes = 0;
+/** All records of a batch have one timestamp. */
+function* ofOneTime(
+  indexes: readonly number[],
+  records: readonly NewRecord[],
+): Generator<{ readonly timestampMs: number | undefined; readonly run: number[] }> {
+  let run: number[] = [];
+  let timestampMs: number | undefined;
   for (const index of indexes) {
-    const size = bytesOf(records[index]?.key) + bytesOf(records[index]?.value) + 100;
-    if (chunk.length > 0 && (bytes + size > SEND_BYTES || chunk.length === SEND_RECORDS)) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
+    const time = records[index]?.timestampMs;
+    if (run.length > 0 && time !== timestampMs) {
+      yield { timestampMs, run };
+      run = [];
     }
-    chunk.push(index);
-    bytes += size;
+    timestampMs = time;
+    run.push(index);
   }
-  if (chunk.length > 0) yield chunk;
-}
-
-function bytesOf(data: Buffer | string | null | undefined): number {
-  return data === null || data === undefined ? 0 : Buffer.byteLength(data);
-}
-
-function message({ key = null, value = null, headers, timestampMs }: NewRecord, partition: number): Message {
-  return {
-    partition,
-    key,
-    value,
-    // The writer of records takes lists; the types of kafkajs know only objects.
-    headers: (headers ?? []) as unknown as IHeaders,
-    ...(timestampMs === undefined ? {} : { timestamp: String(timestampMs) }),
-  };
+  if (run.length > 0) yield { timestampMs, run };
 }

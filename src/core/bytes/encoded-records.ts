@@ -1,6 +1,6 @@
 /** Records on their way into one transaction, as bytes (record-bytes.ts): thousands of records are a handful of objects. */
 import type { OutgoingRecord } from '../record.ts';
-import { keyOfRecord, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+import { hashKeyOfRecord, type KeyHash, keyOfRecord, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
 /** Records that are encoded here share pieces of memory, which double up to the larger size. */
@@ -64,7 +64,8 @@ export class EncodedRecords {
 
   /** Copies a record's bytes. @returns where the next byte goes */
   copy(row: number, to: Buffer, at: number): number {
-    const [start, end] = [this.#start[row] as number, this.#end[row] as number];
+    const start = this.#start[row] as number;
+    const end = this.#end[row] as number;
     this.#sourceOf(row).copy(to, at, start, end);
     return at + end - start;
   }
@@ -72,6 +73,11 @@ export class EncodedRecords {
   /** The key of a record, as a view. */
   key(row: number): Buffer | null {
     return keyOfRecord(this.#sourceOf(row), this.#start[row] as number);
+  }
+
+  /** Hashes the key of a record where it stands. @returns undefined for a record without a key */
+  hashKey(row: number, hash: KeyHash): number | undefined {
+    return hashKeyOfRecord(this.#sourceOf(row), this.#start[row] as number, hash);
   }
 
   /** A record with views of its key, value and header values. */

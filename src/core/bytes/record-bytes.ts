@@ -39,6 +39,22 @@ export function keyOfRecord(bytes: Buffer, start: number): Buffer | null {
   return new Reader(bytes, start).part();
 }
 
+/** Hash of bytes[from, to). */
+export type KeyHash = (bytes: Buffer, from: number, to: number) => number;
+
+/** Hashes the key of the record that was written at `start`, without a view of it. @returns undefined when it has none */
+export function hashKeyOfRecord(bytes: Buffer, start: number, hash: KeyHash): number | undefined {
+  let at = start;
+  let zigzag = 0;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++] as number;
+    zigzag |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  // Even numbers are the non-negative ones.
+  return (zigzag & 1) === 1 ? undefined : hash(bytes, at, at + (zigzag >>> 1));
+}
+
 class Reader {
   readonly #bytes: Buffer;
   #at: number;

@@ -1,6 +1,7 @@
 /** Mend 3 of src/kafka/kafkajs-fixes.ts: take it out and these fail. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
+import { sendRecords } from '../../../dev/kafka/send-records.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { Client } from '../../../src/kafka/connect.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
@@ -37,7 +38,7 @@ it('neither the group nor the reader sees a record of an aborted transaction, ho
         const value = `${round}/${n}/${turn}`;
         // Kafka's own abort marker has such a key.
         const key = turn === 1 ? Buffer.alloc(4) : 'k';
-        await transaction.send({ topic: source, messages: [{ key, value }] });
+        await sendRecords(transaction, { topic: source, partition: 0 }, [{ key, value }]);
         written[n]?.push(value);
       }
     }

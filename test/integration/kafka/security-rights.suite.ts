@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
+import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -197,7 +198,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       else if (operation === 'DescribeConfigs') await connection.admin.describeTopic(name);
       else if (resource === 'group') await connection.admin.committed(stack.group, source, [0]);
       else {
-        const producer = connection.producers(topics).open(0);
+        const producer = connection.producers({ ...topics, pool: new BufferPool(0) }).open(0);
         try {
           // The journal and the outputs in one: each refusal must still name its own topic.
           const record = { key: 'probe', value: null };

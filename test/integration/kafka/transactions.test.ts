@@ -100,7 +100,7 @@ describe('a transaction', () => {
     const world = await newWorld();
     const { group, source, journal, output } = world.topics;
     let count = 2;
-    const options = { groupId: group, sourceTopic: source, journalTopic: journal };
+    const options = { groupId: group, sourceTopic: source, journalTopic: journal, pool: world.pool };
     const producers = new KafkaShardProducers(
       { brokers: kafka.brokers, clientId: 'c' },
       options,

@@ -267,7 +267,9 @@ describe('crc32c', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat({ max: 20 }), (array, from) => {
         const start = Math.min(from, array.length);
-        assert.equal(crc32c(array, start), slowCrc32c(array.subarray(start)));
+        const expected = slowCrc32c(array.subarray(start));
+        assert.equal(crc32c(array, start), expected);
+        assert.equal(crc32c(array.subarray(start)), expected);
       }),
     );
   });

@@ -1,0 +1,175 @@
+/**
+ * One record batch (Kafka's message format v2) on its way to a broker. It is written once, into a buffer of the pool, behind room
+ * for the request that carries it; request and checksum are written around it in place, so that nothing is copied on the way to the
+ * socket.
+ */
+import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
+import { varintSize, writeVarint } from '../../core/bytes/varint.ts';
+import { crc32c } from '../records/crc32c.ts';
+
+/** Bytes of a batch in front of its records. */
+export const BATCH_HEADER_BYTES = 61;
+/** Where its fields stand; the length counts what is behind it. */
+const LENGTH_AT = 8;
+const LENGTH_END = 12;
+const MAGIC_AT = 16;
+const CRC_AT = 17;
+const ATTRIBUTES_AT = 21;
+const LAST_OFFSET_DELTA_AT = 23;
+const FIRST_TIMESTAMP_AT = 27;
+const MAX_TIMESTAMP_AT = 35;
+const PRODUCER_ID_AT = 43;
+const PRODUCER_EPOCH_AT = 51;
+const FIRST_SEQUENCE_AT = 53;
+const COUNT_AT = 57;
+
+const MAGIC = 2;
+const TRANSACTIONAL = 16;
+
+/** A record's attributes and timestamp delta: all records of a batch have its timestamp. */
+const RECORD_HEAD_BYTES = 2;
+
+/** Bytes of a record in a batch. @param contentBytes its size in EncodedRecords @param place its number in the batch, from 0 */
+export function sizeInBatch(contentBytes: number, place: number): number {
+  const length = RECORD_HEAD_BYTES + varintSize(place) + contentBytes;
+  return varintSize(length) + length;
+}
+
+/** Who writes the batch, as the broker keeps count of it. */
+export interface ProducerFields {
+  readonly producerId: bigint;
+  readonly producerEpoch: number;
+  /** Of the first record. */
+  readonly sequence: number;
+  readonly transactional: boolean;
+}
+
+/** The fields of a produce request (KIP-98, versions 3 to 8) in front of its only batch. */
+export interface ProduceFields {
+  readonly apiVersion: number;
+  readonly correlationId: number;
+  readonly clientId: string;
+  /** undefined outside transactions. */
+  readonly transactionalId: string | undefined;
+  readonly acks: number;
+  readonly timeoutMs: number;
+  readonly topic: string;
+}
+
+const PRODUCE = 0;
+/** A request without its texts. */
+const FIXED_HEAD_BYTES = 40;
+
+/** Bytes in front of the batch in a request with these texts. */
+export function headBytes(fields: Pick<ProduceFields, 'clientId' | 'transactionalId' | 'topic'>): number {
+  const { clientId, transactionalId, topic } = fields;
+  return FIXED_HEAD_BYTES + Buffer.byteLength(clientId) + Buffer.byteLength(transactionalId ?? '') + Buffer.byteLength(topic);
+}
+
+/** A batch to be written. */
+export interface PlannedBatch {
+  readonly partition: number;
+  /** Row numbers of its records, in their order. */
+  readonly rows: Int32Array;
+  /** Size of the batch, header included. */
+  readonly bytes: number;
+}
+
+export class OutgoingBatch {
+  readonly partition: number;
+  /** Records in it. */
+  readonly count: number;
+  readonly #pool: BufferPool;
+  readonly #buffer: Buffer<ArrayBuffer>;
+  readonly #start: number;
+  readonly #end: number;
+  #requests = 0;
+
+  /**
+   * Writes the batch; who sends it is not in it yet.
+   * @param roomBytes in front of the batch: at least `headBytes` of its requests
+   * @param timestampMs of every record, since the epoch
+   */
+  constructor(pool: BufferPool, records: EncodedRecords, plan: PlannedBatch, roomBytes: number, timestampMs = Date.now()) {
+    const { partition, rows, bytes } = plan;
+    this.partition = partition;
+    this.count = rows.length;
+    this.#pool = pool;
+    this.#start = roomBytes;
+    this.#end = roomBytes + bytes;
+    const buffer = pool.take(this.#end);
+    this.#buffer = buffer;
+    const start = this.#start;
+    buffer.fill(0, start, start + BATCH_HEADER_BYTES);
+    buffer.writeInt32BE(bytes - LENGTH_END, start + LENGTH_AT);
+    buffer[start + MAGIC_AT] = MAGIC;
+    buffer.writeInt32BE(rows.length - 1, start + LAST_OFFSET_DELTA_AT);
+    buffer.writeBigInt64BE(BigInt(timestampMs), start + FIRST_TIMESTAMP_AT);
+    buffer.writeBigInt64BE(BigInt(timestampMs), start + MAX_TIMESTAMP_AT);
+    buffer.writeInt32BE(rows.length, start + COUNT_AT);
+    let at = start + BATCH_HEADER_BYTES;
+    for (let place = 0; place < rows.length; place++) {
+      const row = rows[place] as number;
+      at = writeVarint(buffer, RECORD_HEAD_BYTES + varintSize(place) + records.size(row), at);
+      buffer[at++] = 0;
+      buffer[at++] = 0;
+      at = writeVarint(buffer, place, at);
+      at = records.copy(row, buffer, at);
+    }
+  }
+
+  /** The batch as it stands in the request. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** Writes who sends the batch, and the checksum. To be called before each request. */
+  seal({ producerId, producerEpoch, sequence, transactional }: ProducerFields): void {
+    const buffer = this.#buffer;
+    const start = this.#start;
+    buffer.writeInt16BE(transactional ? TRANSACTIONAL : 0, start + ATTRIBUTES_AT);
+    buffer.writeBigInt64BE(producerId, start + PRODUCER_ID_AT);
+    buffer.writeInt16BE(producerEpoch, start + PRODUCER_EPOCH_AT);
+    buffer.writeInt32BE(sequence, start + FIRST_SEQUENCE_AT);
+    buffer.writeUInt32BE(crc32c(buffer, start + ATTRIBUTES_AT, this.#end), start + CRC_AT);
+  }
+
+  /** Writes a produce request in front of the batch. @returns the whole request @throws RangeError when there is too little room */
+  request(fields: ProduceFields): Buffer {
+    this.#requests++;
+    const buffer = this.#buffer;
+    const start = this.#start - headBytes(fields);
+    let at = buffer.writeInt32BE(this.#end - start - 4, start);
+    at = buffer.writeInt16BE(PRODUCE, at);
+    at = buffer.writeInt16BE(fields.apiVersion, at);
+    at = buffer.writeInt32BE(fields.correlationId, at);
+    at = writeText(buffer, fields.clientId, at);
+    at = writeText(buffer, fields.transactionalId, at);
+    at = buffer.writeInt16BE(fields.acks, at);
+    at = buffer.writeInt32BE(fields.timeoutMs, at);
+    at = buffer.writeInt32BE(1, at);
+    at = writeText(buffer, fields.topic, at);
+    at = buffer.writeInt32BE(1, at);
+    at = buffer.writeInt32BE(this.partition, at);
+    buffer.writeInt32BE(this.#end - this.#start, at);
+    return buffer.subarray(start, this.#end);
+  }
+
+  /**
+   * Ends the use of the buffer; to be called once. After a good answer to the only request it goes back to the pool: the broker has
+   * read all of it. After anything else a socket may still hold it, and it is dropped.
+   * @param answered whether the last request got a good answer
+   */
+  release(answered: boolean): void {
+    if (answered && this.#requests === 1) this.#pool.give(this.#buffer);
+    else this.#pool.drop(this.#buffer);
+  }
+}
+
+function writeText(to: Buffer, text: string | undefined, at: number): number {
+  if (text === undefined) return to.writeInt16BE(-1, at);
+  const size = to.write(text, at + 2);
+  to.writeInt16BE(size, at);
+  return at + 2 + size;
+}
