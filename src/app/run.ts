@@ -220,7 +220,11 @@ function supervise(parts: {
         maxBytes: tuning.fetchMaxBytes,
         maxBytesPerPartition: Math.ceil(tuning.fetchMaxBytes / FETCH_PARTS),
       }),
-      producers: kafka.producers({ ...topics, pool: new BufferPool(POOL_IDLE_BYTES), transactionTimeoutMs: tuning.transactionTimeoutMs }),
+      producers: kafka.producers({
+        ...topics,
+        pool: new BufferPool(POOL_IDLE_BYTES),
+        transactionTimeoutMs: tuning.transactionTimeoutMs,
+      }),
       admin: kafka.admin,
       reader: kafka.sourceReader({ topic: source.topic, limits }),
       kind,

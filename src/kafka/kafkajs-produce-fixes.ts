@@ -136,7 +136,12 @@ export function sendWholeBatches(): void {
 export function writeRequestsInPlace(): void {
   replace(
     'protocol/requests/produce/v3/request.js',
-    ({ acks, timeout, transactionalId, topicData: { topic, batch } }: ProduceOptions & { readonly timeout: number }): Request => ({
+    ({
+      acks,
+      timeout,
+      transactionalId,
+      topicData: { topic, batch },
+    }: ProduceOptions & { readonly timeout: number }): Request => ({
       apiKey: 0,
       apiVersion: 3,
       apiName: 'Produce',

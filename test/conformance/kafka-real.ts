@@ -130,6 +130,7 @@ export async function realWorld(
     },
     close: async () => {
       for (const one of opened.splice(0)) await (one.stop?.() ?? one.close?.());
+      await eventually('the buffers of all requests have no owner', () => pool.lentBytes === 0);
     },
   };
 }

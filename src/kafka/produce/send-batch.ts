@@ -19,7 +19,8 @@ export async function sendBatch(to: Pick<Producer, 'send'>, topic: string, batch
   let answered = false;
   try {
     const [answer] = await to.send({ topic, acks: -1, messages: [message] });
-    if (answer?.baseOffset === undefined) throw new Error(`the broker named no offset for partition ${batch.partition} of ${topic}`);
+    if (answer?.baseOffset === undefined)
+      throw new Error(`the broker named no offset for partition ${batch.partition} of ${topic}`);
     answered = true;
     return toOffset(answer.baseOffset);
   } finally {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
-import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { eventually } from '../../support/eventually.ts';

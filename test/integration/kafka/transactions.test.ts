@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
+import type { OutgoingBatch } from '../../../src/kafka/produce/outgoing-batch.ts';
 import { KafkaShardProducers } from '../../../src/kafka/transactions.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { exclusiveKafka } from '../../support/kafka.ts';
@@ -10,6 +11,12 @@ import { exclusiveKafka } from '../../support/kafka.ts';
 // The copy of kafkajs that the adapter uses.
 const load = createRequire(import.meta.url);
 const kafka = await exclusiveKafka();
+
+interface Broker {
+  disconnect(): Promise<void>;
+  produce(options: { readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch } }): Promise<unknown>;
+}
+const ASKED = { apiVersion: 7, correlationId: 0, clientId: '', transactionalId: undefined, acks: -1, timeoutMs: 0 };
 
 async function newWorld(): Promise<RealWorld> {
   const world = await realWorld(kafka, { sourcePartitions: 1, shards: 2, outputPartitions: 2 });
@@ -31,6 +38,7 @@ describe('a transaction', () => {
     const startedMs = performance.now();
     await producer.close();
     assert.ok(performance.now() - startedMs < 2_000);
+    await world.until('the buffer of its request has no owner', () => world.pool.lentBytes === 0);
     await world.settle(
       world
         .producers()
@@ -96,37 +104,84 @@ describe('a transaction', () => {
     await assert.rejects(world.settle(attempt), failure('rejected'));
   });
 
-  it('fails rather than lose records, silently, that go to a partition its producer does not know yet', async () => {
+  it('reaches a partition that its producer does not know yet', async () => {
     const world = await newWorld();
     const { group, source, journal, output } = world.topics;
     let count = 2;
     const options = { groupId: group, sourceTopic: source, journalTopic: journal, pool: world.pool };
-    const producers = new KafkaShardProducers(
+    const producer = new KafkaShardProducers(
       { brokers: kafka.brokers, clientId: 'c' },
       options,
       async () => ({ partitions: count, maxMessageBytes: undefined }),
       world.logger,
-    );
+    ).open(0);
     const outputs = (round: number) => {
       const records = Array.from({ length: 50 }, (_, n) => ({ key: `${round}/${n}`, value: 'v' }));
       return [{ topic: output, records: EncodedRecords.of(records) }];
     };
-    const old = producers.open(0);
-    await world.settle(old.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }));
+    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }));
     await world.addPartitions(output, 6);
     count = 6;
-    await assert.rejects(
-      world.settle(old.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) })),
-      (error) => failure('aborted')(error) && /nothing was sent to partition/.test(String(error)),
-    );
-    await old.close();
-    const fresh = producers.open(0);
-    await world.settle(fresh.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) }));
-    await fresh.close();
+    await world.settle(producer.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) }));
+    await producer.close();
     const seen = await world.readAll(output);
     assert.equal(seen.length, 100);
     assert.ok(seen.some(({ partition }) => partition > 1));
+    assert.equal(world.pool.lentBytes, 0);
   });
+
+  for (const arrives of [true, false]) {
+    it(`holds each record once when a connection is lost ${arrives ? 'behind' : 'before'} a send, whose buffer is not used again`, async () => {
+      const world = await newWorld();
+      const { output } = world.topics;
+      const producer = world.producers().open(0);
+      const commit = (round: number) =>
+        world.settle(
+          producer.commit({
+            journal: [{ key: 'round', value: `${round}` }],
+            outputs: [
+              { topic: output, records: EncodedRecords.of([1, 2, 3].map((n) => ({ key: 'k', value: `${round}/${n}` }))) },
+            ],
+          }),
+        );
+      await commit(0);
+      const { prototype } = load('kafkajs/src/broker/index.js') as { prototype: Broker };
+      const { produce } = prototype;
+      const lost = { count: 0, bytes: 0 };
+      prototype.produce = async function (options) {
+        const { topic, batch } = options.topicData;
+        if (topic !== output || lost.count++ > 0) return await produce.call(this, options);
+        lost.bytes = world.pool.lentBytes;
+        if (arrives) await produce.call(this, options);
+        else batch.request({ ...ASKED, topic });
+        await this.disconnect();
+        throw Object.assign(new Error('Closed connection'), {
+          name: 'KafkaJSConnectionClosedError',
+          retriable: true,
+          host: '127.0.0.1',
+          port: 1,
+        });
+      };
+      try {
+        await commit(1);
+      } finally {
+        prototype.produce = produce;
+      }
+      assert.equal(lost.count, 2);
+      assert.equal(world.pool.lentBytes, 0);
+      // That of the journal's send came back, that of the other did not.
+      assert.ok(lost.bytes > 0);
+      assert.equal(world.pool.idleBytes, 0);
+      await commit(2);
+      const values = (await world.readAll(output)).map(({ value }) => String(value));
+      assert.deepEqual(
+        values,
+        [0, 1, 2].flatMap((round) => [1, 2, 3].map((n) => `${round}/${n}`)),
+      );
+      assert.equal(world.pool.lentBytes, 0);
+      assert.equal(world.pool.idleBytes, lost.bytes);
+    });
+  }
 
   it('does not overlap with another of the same producer', async () => {
     const world = await newWorld();

@@ -3,9 +3,6 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
 import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../src/kafka/kafkajs-fixes.ts';
-import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
-import { headerList } from '../../support/headers.ts';
-import { readAll } from '../../support/read-pieces.ts';
 
 // The copy of kafkajs that the fixes have loaded.
 const load = createRequire(import.meta.url);
@@ -14,8 +11,6 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => q
 
 interface Encoder {
   readonly buffer: Buffer;
-  readonly buf: Buffer;
-  writeEncoder(encoder: Encoder): Encoder;
   writeInt32(value: number): Encoder;
   writeBuffer(buffer: Buffer): Encoder;
 }
@@ -23,8 +18,6 @@ type Decode = (decoder: object) => Promise<Buffer>;
 
 const EncoderClass = internal<new () => Encoder>('protocol/encoder.js');
 const DecoderClass = internal<new (buffer: Buffer) => object>('protocol/decoder.js');
-const encodeRecord = internal<(record: object) => Encoder>('protocol/recordBatch/record/v0/index.js');
-const { RecordBatch } = internal<{ RecordBatch(options: object): Promise<Encoder> }>('protocol/recordBatch/v0/index.js');
 const decodeMessages = internal<Decode>('protocol/requests/fetch/v4/decodeMessages.js');
 
 const response = (bytes: Buffer): object =>
@@ -72,50 +65,6 @@ describe('mends of kafkajs', () => {
       queue.push({ entry: { correlationId: 1, apiName: 'x', reject() {} }, expectResponse: true, sendRequest: resolve });
     });
     queue.destroy();
-  });
-
-  it('5: a large send is grouped in linear time', async () => {
-    const group = internal<(options: object) => Record<string, { n: number }[]>>('producer/groupMessagesPerPartition.js');
-    const partitioner = ({ message }: { message: { n: number } }) => (message.n % 100 === 0 ? 0 : 1);
-    const grouped = (size: number) => {
-      const messages = Array.from({ length: size }, (_, n) => ({ n }));
-      return () => group({ topic: 't', partitionMetadata: [{}, {}], messages, partitioner });
-    };
-    const groups = grouped(20_000)();
-    assert.deepEqual(
-      groups[1]?.slice(0, 3).map(({ n }) => n),
-      [1, 2, 3],
-    );
-    assert.equal(groups[0]?.length, 200);
-    const growth = await growthOf(4_000, grouped);
-    assert.ok(growth < LINEAR, `eight times the messages take ${growth.toFixed(1)} times as long`);
-  });
-
-  it('6: headers come back as they were written: null, several values, and empty', async () => {
-    const headers = headerList({ none: null, two: ['a', null, 'b'], empty: '', bytes: Buffer.from([0, 255]) });
-    const batch = await RecordBatch({ lastOffsetDelta: 0, records: [encodeRecord({ key: 'k', value: null, headers })] });
-    const { records } = await readAll(batch.buffer);
-    assert.deepEqual(records[0]?.headers, [
-      ['none', null],
-      ['two', Buffer.from('a')],
-      ['two', null],
-      ['two', Buffer.from('b')],
-      ['empty', Buffer.alloc(0)],
-      ['bytes', Buffer.from([0, 255])],
-    ]);
-  });
-
-  it('6: a list of headers is written as it is, whatever the names', async () => {
-    const headers = [
-      ['toString', null],
-      ['a', '1'],
-      ['toString', '2'],
-      ['__proto__', '3'],
-    ];
-    const list = encodeRecord({ key: null, value: null, headers });
-    const written = Buffer.alloc((list as unknown as { size: number }).size);
-    (list as unknown as { write(to: Buffer, at: number): number }).write(written, 0);
-    assert.match(written.toString('latin1'), /toString.*a.*1.*toString.*2.*__proto__.*3/s);
   });
 
   it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
