@@ -157,11 +157,11 @@ test('harmless schemas with hostile values end in time: a dead letter names the 
         `undecodable: the value does not fit schema ${id} (#/properties/list/uniqueItems)`,
       );
     }
-    const growth = await growthOf(1_000, (size) => {
+    const growth = await growthOf(500, (size) => {
       const value = JSON.stringify({ list: Array.from({ length: size }, (_, n) => [n]) });
       return () => read(format, id, value);
     });
-    assert.ok(growth < LINEAR, `eight times the items take ${growth.toFixed(1)} times as long`);
+    assert.ok(growth < LINEAR, `32 times the items take ${growth.toFixed(1)} times as long`);
   }
   await registry.close();
 });

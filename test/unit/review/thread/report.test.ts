@@ -1,4 +1,4 @@
-/** A diagnostic report of a process whose result thread runs (docs/service-security.md). */
+/** Diagnostic reports (docs/service-security.md). */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -19,7 +19,21 @@ const READING = `
   await thread.close();
 `;
 
-test('no environment stands in the report, neither of the process nor of its thread', () => {
+const MAIN = new URL('../../../../src/cli/main.ts', import.meta.url).pathname;
+const REPORT_AT_EXIT = 'process.on("exit", () => process.stdout.write(JSON.stringify(process.report.getReport())));';
+
+test('the command line keeps the environment out of its reports', () => {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(REPORT_AT_EXIT)}`, MAIN, '--version'],
+    { env: { ...process.env, SERVICE_API_KEY: 'kept-from-reports' }, encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /"javascriptHeap"/);
+  assert.doesNotMatch(stdout, /kept-from-reports/);
+});
+
+test('no environment stands in the report of a process whose result thread runs', () => {
   const env = { ...process.env, SERVICE_API_KEY: 'kept-from-reports' };
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', READING], {
     env,
