@@ -25,7 +25,7 @@ test('a decision has every field of DESIGN 5', async () => {
     source: { topic: 'events', partition: 3, offset: 41, key: 'user-1', timestamp: '2026-01-01T00:00:00.000Z' },
     decided_at: '2026-01-02T03:04:05.678Z',
   });
-  assert.equal(record?.key, 'user-1');
+  assert.equal(String(record?.key), 'user-1');
   assert.deepEqual(record?.headers, headerList({ trace: Buffer.from([0, 255]), 'event-id': 'events-3-41#2' }));
 });
 
