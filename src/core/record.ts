@@ -45,7 +45,7 @@ export interface OutgoingRecord {
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** A source record that was understood: one thing to review. */
+/** A source record that was understood: one thing to review. Its key and header values may be views of the record. */
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;

@@ -7,7 +7,7 @@ import { poison } from './json-event.ts';
 import { poisonOf } from './mapping-failure.ts';
 import { compileOutputKey } from './output-key.ts';
 import { compileFilter, FILTERED } from './record-filter.ts';
-import { headerBytes, ownKey, pickHeaders } from './record-parts.ts';
+import { headerBytes, pickHeaders } from './record-parts.ts';
 
 export type Decoder = KindSteps['decode'];
 
@@ -62,7 +62,7 @@ export function compileDecoder(
         partition,
         offset,
         timestampMs,
-        key: ownKey(key),
+        key,
         headers,
         type,
         content,

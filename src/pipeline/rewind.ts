@@ -15,6 +15,7 @@ import type { SourceLetterQueue } from './source-letters.ts';
 import {
   assertSameLog,
   DECODING_TURN_MS,
+  detachedItem,
   readToDecode,
   type UnreadableRecord,
   type WrittenBetween,
@@ -203,7 +204,7 @@ export class Rewind {
     const replay = records.replayOf(partition);
     const decoded = this.#shard.context.kind.decode(record, replay, { type: wanted.type });
     if ('item' in decoded) {
-      items.push(decoded.item);
+      items.push(detachedItem(decoded.item));
       return;
     }
     const poison: Poison =

@@ -12,7 +12,15 @@ import { type Due, mayBeWhole, settleAsLetters } from './letters.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import { assertSameLog, detached, readAgain, readToDecode, type UnreadableRecord, writtenBetween } from './source-log.ts';
+import {
+  assertSameLog,
+  detached,
+  detachedItem,
+  readAgain,
+  readToDecode,
+  type UnreadableRecord,
+  writtenBetween,
+} from './source-log.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
@@ -122,7 +130,7 @@ export class SourceSettler {
         missing.delete(partition, offset);
         const decoded = this.#kind.decode(record, job.replayOf(partition), { type: job.record.type });
         if ('item' in decoded) {
-          items.push(decoded.item);
+          items.push(detachedItem(decoded.item));
         } else {
           const skipped: Poison = { reason: 'source_unavailable', message: 'configuration skips this record now' };
           unread.push({ partition, offset, record: detached(record), poison: 'poison' in decoded ? decoded.poison : skipped });

@@ -16,7 +16,7 @@ export interface EncodedBody {
 export interface RowSink {
   /** Memory that the sink holds, bytes: buffers of the pool, and what it remembers of columns. */
   readonly heldBytes: number;
-  /** Writes the row of an item. @throws when it fails on this item; the rows before it stay as they are */
+  /** Writes the row of an item, whose key and headers are views of its record and must not be kept. @throws when it fails on this item; the rows before it stay as they are */
   add(item: ContentItem): void;
   /**
    * Puts the body together; the rows' buffers go back to the pool. Gives the event loop back now and then: a batch may have 100,000 rows.

@@ -248,3 +248,38 @@ test('a batch that was held back and finds other records at its offsets is refus
   assert.match(instance.refused?.message ?? '', RECREATED);
   assert.deepEqual([batches(world).length, world.decisions().length], [0, 0]);
 });
+
+test('items that are collected for a retry hold nothing of the response that they were read from', async () => {
+  const response = Buffer.alloc(1_000_000, 'x');
+  const inResponse: boolean[] = [];
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (...given) => {
+          const decoded = ports.kind.decode(...given);
+          if (!('item' in decoded)) return decoded;
+          return { item: { ...decoded.item, key: response.subarray(0, 2), headers: [['trace', response.subarray(2, 4)]] } };
+        },
+        rows: (pool) => {
+          const sink = ports.kind.rows(pool);
+          return changed(sink, {
+            add: (item) => {
+              for (const part of [item.key, item.headers[0]?.[1]]) {
+                assert.deepEqual(part, Buffer.from('xx'));
+                inResponse.push((part as Buffer).buffer === response.buffer);
+              }
+              sink.add(item);
+            },
+          });
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(inResponse, [true, true, true, true, false, false, false, false]);
+});

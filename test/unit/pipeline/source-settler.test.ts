@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/service-error.ts';
+import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
@@ -273,4 +274,32 @@ test('a finished job that finds other records at its offsets is refused, and dec
   await world.clock.advance(MINUTE);
   assert.match(world.instances[0]?.refused?.message ?? '', /offset 0 in partition 0 of source topic content is not what/);
   assert.equal(world.decisions().length, 0);
+});
+
+test('items that wait for what the service decided hold nothing of the response that they were read from', async () => {
+  const response = Buffer.alloc(1_000_000, 'x');
+  const inResponse: boolean[] = [];
+  const world = worldOf(
+    {},
+    {
+      wrap: (ports) => {
+        const kind = sourceKind(ports.kind, {});
+        return {
+          ...ports,
+          kind: changed(kind, {
+            decode: (...given) => {
+              const decoded = kind.decode(...given);
+              return 'item' in decoded ? { item: { ...decoded.item, key: response.subarray(0, 2) } } : decoded;
+            },
+            outcomes: (items, ...others) => {
+              inResponse.push(...items.map(({ key }) => key?.buffer === response.buffer));
+              return kind.outcomes(items, ...others);
+            },
+          }),
+        };
+      },
+    },
+  );
+  await world.untilSettled(5 * MINUTE);
+  assert.deepEqual(inResponse, [false, false, false, false, false, false]);
 });
