@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDecisionRenderer } from '../../../src/review/decision.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList, headersAsBytes } from '../../support/headers.ts';
 import { contentItem, decisionOf, decisions, itemOf, JOB, kindWithFile, sourceRecord } from './sample.ts';
 
 test('a decision has every field of DESIGN 5', async () => {
@@ -26,7 +26,8 @@ test('a decision has every field of DESIGN 5', async () => {
     decided_at: '2026-01-02T03:04:05.678Z',
   });
   assert.equal(String(record?.key), 'user-1');
-  assert.deepEqual(record?.headers, headerList({ trace: Buffer.from([0, 255]), 'event-id': 'events-3-41#2' }));
+  const headers = headerList({ trace: Buffer.from([0, 255]), 'event-id': 'events-3-41#2' });
+  assert.deepEqual(headersAsBytes(record?.headers ?? []), headersAsBytes(headers));
 });
 
 test('an item without a row gets an ERROR decision with its own metadata, key and headers', () => {
