@@ -3,7 +3,7 @@
 /** Plain arithmetic, because a number may pass 32 bits. */
 const zigzag = (value: number): number => (value >= 0 ? value * 2 : -value * 2 - 1);
 
-/** Returns how many bytes `writeVarint` takes for a safe integer. */
+/** Returns how many bytes `writeVarint` takes for an integer of at most 52 bits and a sign. */
 export function varintSize(value: number): number {
   let rest = zigzag(value);
   let size = 1;
@@ -14,7 +14,7 @@ export function varintSize(value: number): number {
   return size;
 }
 
-/** Writes a safe integer at `start`. @returns where the next byte goes */
+/** Writes an integer of at most 52 bits and a sign at `start`. @returns where the next byte goes */
 export function writeVarint(to: Buffer, value: number, start: number): number {
   let rest = zigzag(value);
   let at = start;

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import { keyOfRecord, readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.ts';
+import { varintSize, writeVarint } from '../../../src/core/bytes/varint.ts';
+import type { OutgoingRecord } from '../../../src/core/record.ts';
+import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
+
+// kafkajs as it was released: an encoder of somebody else.
+const load = createRequire(import.meta.url);
+const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (fields: object) => {
+  readonly buffer: Buffer;
+};
+
+const number = fc.oneof(
+  fc.integer(),
+  fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
+  // Where a varint takes another byte.
+  fc.tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 })).map(([bit, off]) => 2 ** bit + off),
+  fc.tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 })).map(([bit, off]) => -(2 ** bit) + off),
+);
+
+/** Zigzag and base 128, in numbers that know no bounds. */
+function varintOf(value: number): number[] {
+  let rest = value >= 0 ? BigInt(value) * 2n : -BigInt(value) * 2n - 1n;
+  const out: number[] = [];
+  for (; rest >= 128n; rest /= 128n) out.push(Number(rest % 128n) | 128);
+  return [...out, Number(rest)];
+}
+
+test('a varint is written as Kafka’s format has it, takes the size foretold, and touches nothing else', () => {
+  fc.assert(
+    fc.property(number, fc.nat({ max: 5 }), (value, start) => {
+      const expected = varintOf(value);
+      assert.equal(varintSize(value), expected.length);
+      const to = Buffer.alloc(20, 0xaa);
+      assert.equal(writeVarint(to, value, start), start + expected.length);
+      assert.deepEqual([...to], Object.assign(Array(20).fill(0xaa), Object.fromEntries(expected.map((b, i) => [start + i, b]))));
+    }),
+  );
+});
+
+test('a record’s bytes take the size foretold, and say what the record said', () => {
+  fc.assert(
+    fc.property(hostileRecord, fc.nat({ max: 9 }), (record, start) => {
+      const size = sizeOfRecord(record);
+      const to = Buffer.alloc(start + size + 9, 0xaa);
+      assert.equal(writeRecord(record, to, start), start + size);
+      assert.ok(to.subarray(0, start).every((byte) => byte === 0xaa));
+      assert.ok(to.subarray(start + size).every((byte) => byte === 0xaa));
+      const read = readRecord(to, start);
+      assert.deepEqual(read, asBytes(record));
+      assert.deepEqual(keyOfRecord(to, start), read.key);
+    }),
+  );
+});
+
+test('a record’s bytes are those that kafkajs writes behind the offset delta', () => {
+  fc.assert(
+    fc.property(hostileRecord, ({ key, value, headers = [] }) => {
+      // Its headers are an object: names that it can hold, each once, and no nulls.
+      const named = new Map(headers.filter(([name, one]) => name !== '__proto__' && one !== null));
+      // An object puts names that are numbers first.
+      const inItsOrder = Object.entries(Object.fromEntries(named));
+      const theirs = KafkajsRecord({ offsetDelta: 0, timestampDelta: 0, key, value, headers: Object.fromEntries(named) }).buffer;
+      const record = { key, value, headers: inItsOrder };
+      const ours = Buffer.alloc(sizeOfRecord(record));
+      writeRecord(record, ours, 0);
+      const front = [...varintOf(ours.length + 3), 0, 0, 0];
+      assert.deepEqual(theirs, Buffer.from([...front, ...ours]));
+    }),
+  );
+});
+
+test('encoded records keep their order, their bytes and their sizes, however they came and however many, also after a clear', () => {
+  const run = fc.array(fc.tuple(hostileRecord, fc.boolean()), { maxLength: 200 });
+  fc.assert(
+    fc.property(run, run, (before, after) => {
+      const encoded = new EncodedRecords();
+      for (const some of [before, after]) {
+        encoded.clear();
+        assert.deepEqual([encoded.length, encoded.bytes, [...encoded]], [0, 0, []]);
+        const source = Buffer.alloc(some.reduce((size, [record]) => size + sizeOfRecord(record), 0));
+        let end = 0;
+        for (const [record, ready] of some) {
+          if (!ready) encoded.add(record);
+          else {
+            const start = end;
+            end = writeRecord(record, source, start);
+            encoded.addBytes(source, start, end);
+          }
+        }
+        assertHolds(
+          encoded,
+          some.map(([record]) => record),
+        );
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+function assertHolds(encoded: EncodedRecords, records: readonly OutgoingRecord[]): void {
+  assert.equal(encoded.length, records.length);
+  assert.deepEqual([...encoded], records.map(asBytes));
+  const to = Buffer.alloc(encoded.bytes);
+  let at = 0;
+  for (const [row, record] of records.entries()) {
+    const size = sizeOfRecord(record);
+    assert.equal(encoded.size(row), size);
+    assert.deepEqual(encoded.key(row), asBytes(record).key);
+    const next = encoded.copy(row, to, at);
+    assert.equal(next, at + size);
+    assert.deepEqual(readRecord(to, at), asBytes(record));
+    at = next;
+  }
+  assert.equal(at, encoded.bytes);
+}
+
+test('a record with a part that is neither bytes nor text is not added, and the others stay as they are', () => {
+  const wrong = 7 as unknown as Buffer;
+  const bad: OutgoingRecord[] = [
+    { key: wrong, value: null },
+    { key: null, value: wrong },
+    { key: null, value: null, headers: [['name', wrong]] },
+    { key: null, value: null, headers: [[wrong as unknown as string, null]] },
+  ];
+  for (const record of bad) {
+    const encoded = EncodedRecords.of([{ key: 'k', value: 'v' }]);
+    assert.throws(() => encoded.add(record), TypeError);
+    assertHolds(encoded, [{ key: 'k', value: 'v' }]);
+  }
+});

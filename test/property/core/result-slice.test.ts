@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
+import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../../src/core/read-row.ts';
+import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
+
+const place = { partition: fc.nat(), offset: fc.maxSafeNat() };
+const whole: fc.Arbitrary<ResultRow> = fc.record(
+  {
+    ...place,
+    status: fc.constantFrom('success' as const, 'error' as const),
+    // Few, so that rows share results; an empty one is one too.
+    result: fc.constantFrom(undefined, '', 'spam', '__proto__', 'x'.repeat(500)),
+    record: hostileRecord,
+  },
+  { noNullPrototype: true },
+);
+const malformed: fc.Arbitrary<MalformedRow> = fc.record({ malformed: fc.string() }, { noNullPrototype: true });
+const poison = { reason: 'internal_error', message: 'm' } as const;
+const broken: fc.Arbitrary<BrokenRow> = fc.record({ ...place, poison: fc.constant(poison) }, { noNullPrototype: true });
+const rows = fc.array(fc.oneof({ weight: 6, arbitrary: whole }, malformed, broken) as fc.Arbitrary<ReadRow>, { maxLength: 60 });
+
+const isWhole = (row: ReadRow): row is ResultRow => 'record' in row;
+
+test('a slice says of its rows what they said, whatever they are, in their order; the others come behind', () => {
+  fc.assert(
+    fc.property(rows, (all) => {
+      const slice = ResultSlice.of(all);
+      const expected = all.filter(isWhole);
+      assert.equal(slice.length, expected.length);
+      assert.deepEqual(
+        slice.others,
+        all.filter((row) => !isWhole(row)),
+      );
+      for (const [row, { partition, offset, status, result, record }] of expected.entries()) {
+        assert.deepEqual(
+          [slice.partition(row), slice.offset(row), slice.isError(row), slice.result(row), slice.record(row)],
+          [partition, offset, status === 'error', result, asBytes(record)],
+        );
+      }
+      assert.deepEqual(
+        [...slice],
+        [...expected.map((row) => ({ ...row, result: row.result, record: asBytes(row.record) })), ...slice.others],
+      );
+    }),
+  );
+});
+
+test('the records of a slice become terminal records by their bytes alone', () => {
+  fc.assert(
+    fc.property(rows, (all) => {
+      const slice = ResultSlice.of(all);
+      const terminal = new TerminalRecords();
+      for (let row = 0; row < slice.length; row++)
+        terminal.addBytes(slice.partition(row), slice.offset(row), slice.bytes, slice.start(row), slice.end(row));
+      assertTerminal(terminal, all.filter(isWhole));
+      assertTerminal(TerminalRecords.of(all.filter(isWhole)), all.filter(isWhole));
+    }),
+  );
+});
+
+test('terminal records keep their places when there are many of them, and after a clear those of before are gone', () => {
+  const terminal = new TerminalRecords();
+  for (const count of [1_000, 10, 5_000]) {
+    terminal.clear();
+    const expected = Array.from({ length: count }, (_, n) => ({
+      partition: n % 7,
+      offset: n * 1_000_000_007,
+      record: { key: `${n}`, value: 'v'.repeat(n % 200) },
+    }));
+    for (const one of expected) terminal.add(one, one.record);
+    assertTerminal(terminal, expected);
+  }
+});
+
+function assertTerminal(terminal: TerminalRecords, rows: readonly Omit<ResultRow, 'status'>[]): void {
+  assert.deepEqual(
+    Array.from({ length: terminal.length }, (_, row) => [
+      terminal.partition(row),
+      terminal.offset(row),
+      terminal.records.record(row),
+    ]),
+    rows.map(({ partition, offset, record }) => [partition, offset, asBytes(record)]),
+  );
+}
+
+test('a row whose record cannot be encoded becomes a broken row, and its neighbours stay', () => {
+  const bad = { key: null, value: 7 as unknown as Buffer };
+  const good = { key: 'k', value: 'v' };
+  const row = (offset: number, record: typeof good | typeof bad) => ({
+    partition: 1,
+    offset,
+    status: 'success' as const,
+    record,
+  });
+  const slice = ResultSlice.of([row(0, good), row(1, bad), row(2, good)]);
+  assert.deepEqual([slice.length, slice.offset(0), slice.offset(1), slice.end(1)], [2, 0, 2, slice.bytes.length]);
+  const [other, ...more] = slice.others;
+  assert.ok(other !== undefined && 'poison' in other && more.length === 0);
+  assert.deepEqual([other.partition, other.offset, other.poison.reason], [1, 1, 'internal_error']);
+});
+
+test('a slice is given back once, however often it is released', () => {
+  let released = 0;
+  const columns = { rows: 0, numbers: new Float64Array(0), bytes: new ArrayBuffer(0), results: [], others: [] };
+  const slice = new ResultSlice(columns, () => {
+    released++;
+  });
+  for (let n = 0; n < 3; n++) slice.release();
+  assert.equal(released, 1);
+});
