@@ -122,6 +122,7 @@ async function compared(
         problem = sameMetadata(row.record.value, item.metadata) ? undefined : 'its metadata came back changed';
       }
     }
+    slice.release();
   }
   return { wrong: rows > 1 ? `the result file has ${rows} rows, where one was sent` : problem, hasResult };
 }

@@ -74,7 +74,8 @@ class Reader {
   varint(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {
-      const byte = this.#bytes[this.#at++] as number;
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined) throw new RangeError('the bytes of a record end early');
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     }

@@ -3,6 +3,7 @@ import type { Clock } from '../../../src/core/ports/clock.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { ServiceError, type ServiceFailure } from '../../../src/core/service-error.ts';
+import { LentSlices } from './lent-slices.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** A row as it is uploaded and comes back. */
@@ -63,6 +64,8 @@ export interface ServiceScript {
   review?(batch: RemoteBatch): ReviewPlan;
   /** In place of the status of a decision, for this answer. */
   decisionStatus?(id: string): string | undefined;
+  /** Rows that come at a time. Default 100. */
+  readonly rowsPerSlice?: number;
   /** Called when a body reaches the storage: the moment that I4 speaks of. */
   onUpload?(remoteId: string): void;
 }
@@ -71,6 +74,8 @@ export class ReviewService {
   readonly batches = new Map<string, RemoteBatch>();
   /** How often each operation was called. */
   readonly calls: Record<Operation, number> = { create: 0, upload: 0, status: 0, results: 0, decision: 0 };
+  /** What the result files are read as. */
+  readonly slices = new LentSlices();
   script: ServiceScript;
   readonly #clock: Pick<Clock, 'now' | 'after'>;
   readonly network: Scheduler;

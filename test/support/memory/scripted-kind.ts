@@ -1,6 +1,6 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
 import type { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
-import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import type { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import type { CreatedJob, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { EncodedBody, RowSink } from '../../../src/core/ports/row-sink.ts';
 import type { MalformedRow, ResultRow } from '../../../src/core/read-row.ts';
@@ -110,10 +110,12 @@ export class ScriptedKind implements ResultFileKind {
       return this.service.batch(remoteId).results;
     });
     const lines = whole.slice(0, cut?.afterRows ?? whole.length);
-    for (let at = 0; at < lines.length; at += ROWS_PER_SLICE) {
+    const { slices, script } = this.service;
+    const { rowsPerSlice = ROWS_PER_SLICE } = script;
+    for (let at = 0; at < lines.length; at += rowsPerSlice) {
       signal.throwIfAborted();
       const about = job();
-      yield ResultSlice.of(lines.slice(at, at + ROWS_PER_SLICE).map((line) => toResultRow(line, about)));
+      yield slices.of(lines.slice(at, at + rowsPerSlice).map((line) => toResultRow(line, about)));
       await this.#calls.turn(signal);
     }
     if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');

@@ -75,7 +75,7 @@ test('a chunk is bounded by its bytes too', async () => {
     },
   });
   await world.untilSettled(MINUTE);
-  assert.deepEqual(sizes, [3, 3, 3, 1], 'a row counts 100 bytes');
+  assert.deepEqual(sizes, [3, 3, 3, 1], 'three rows have more than 250 bytes, two have not');
 });
 
 test('duplicate, unknown and malformed rows are counted and dropped, the malformed ones with a warning', async () => {
