@@ -93,7 +93,7 @@ export async function runConnector(
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
   const { tracer, close: closeTraces } = await startTracing(process.env, { logger, metrics, version: VERSION });
-  const results = new ResultThread();
+  const results = new ResultThread(budget.pool);
   const formats = await openFormats(config, { metrics, health, logger });
   const refused = Promise.withResolvers<Error>();
   const onRefused = refused.resolve;

@@ -1,5 +1,4 @@
 /** What a batch review is: CSV up, CSV down, one decision per item (DESIGN 5). */
-import { ResultSlice } from '../core/bytes/result-slice.ts';
 import type { RemoteState, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
 import { Once } from '../core/seldom.ts';
 import { ServiceError } from '../core/service-error.ts';
@@ -10,8 +9,8 @@ import { CollectedRows } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import { type CreateResultFileReader, resultFileReader } from './result-files.ts';
 import type { ResultNotice } from './result-row.ts';
+import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
 import type { BatchState, ReviewService } from './review-service.ts';
 
 export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOptions> {
@@ -96,7 +95,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       const enough = new AbortController();
       try {
         const source = service.download(status.resultUrl, { signal: AbortSignal.any([signal, enough.signal]) });
-        for await (const rows of read(await source, { job, expectedRows })) yield ResultSlice.of(rows);
+        yield* read(await source, { job, expectedRows });
       } finally {
         enough.abort();
       }

@@ -10,9 +10,9 @@ import { normaliseDecisionStatus, RESULT_COLUMNS } from '../service/contract.ts'
 import type { DecisionFacts, DecisionRenderer } from './decision.ts';
 import { fromText } from './formulas.ts';
 import { createLabelReader, type Labels } from './labels.ts';
-import { parseShape } from './metadata-shape.ts';
 import { type Reference, readReference } from './reference.ts';
 import type { ResultHeader } from './result-header.ts';
+import type { MetadataPlan, MetadataPlans } from './results/metadata-plans.ts';
 
 /** Log message of each kind of notice. */
 export const NOTICES = {
@@ -34,18 +34,7 @@ export interface ResultNotice {
 /** What a decision says about an item for which the service reports an error without a reason. */
 export const REVIEW_FAILED = { code: 'review_failed', message: 'The service could not review this item.' } as const;
 
-/** Shapes remembered at a time; a producer has few. */
-const MAX_PLANS = 1024;
-
-/** How to put the metadata of one shape together. */
-interface MetadataPart {
-  readonly index: number;
-  /** `"key":`, with a comma from the second on. */
-  readonly lead: string;
-  readonly json: boolean;
-}
-
-const NO_PARTS: readonly MetadataPart[] = [];
+const NO_PARTS: MetadataPlan = [];
 
 /** Reads the rows of one result file. */
 export class ResultRowReader {
@@ -54,20 +43,20 @@ export class ResultRowReader {
   readonly #renderer: DecisionRenderer;
   readonly #notice: (notice: ResultNotice) => void;
   readonly #labels = createLabelReader();
-  readonly #plans = new Map<string, readonly MetadataPart[] | string>();
-  readonly #seen: Uint8Array;
+  readonly #plans: MetadataPlans;
 
   constructor(
     header: ResultHeader,
     names: readonly string[],
     renderer: DecisionRenderer,
+    plans: MetadataPlans,
     notice: (notice: ResultNotice) => void,
   ) {
     this.#header = header;
     this.#names = names;
     this.#renderer = renderer;
     this.#notice = notice;
-    this.#seen = new Uint8Array(header.width);
+    this.#plans = plans;
     if (header.result === -1) notice({ kind: 'missing_result_column', value: '' });
     if (header.several) notice({ kind: 'several_result_columns', value: names[header.result] ?? '' });
     if (header.status === -1) notice({ kind: 'missing_column', value: RESULT_COLUMNS.status });
@@ -96,14 +85,9 @@ export class ResultRowReader {
   }
 
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
-    const header = this.#header;
-    for (const [key] of reference.metadata ?? []) {
-      const index = header.others.get(key);
-      // Uploaded, with a value that its cell could not hold.
-      if (index !== undefined) this.#seen[index] = 1;
-    }
-    const parts = reference.shape === undefined ? NO_PARTS : this.#plan(reference.shape);
-    if (typeof parts === 'string') return { malformed: parts };
+    for (const [key] of reference.metadata ?? []) this.#plans.claim(key);
+    const parts = reference.shape === undefined ? NO_PARTS : this.#plans.of(reference.shape);
+    if (parts === undefined) return { malformed: 'the result file lacks a metadata column that was uploaded' };
     for (const part of parts) {
       const cell = cellAt(cells, part.index);
       if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
@@ -117,16 +101,14 @@ export class ResultRowReader {
 
   /** To be called after the last row: which columns no row laid claim to. */
   finish(): void {
-    for (const index of this.#header.others.values()) {
-      if (this.#seen[index] === 0) this.#notice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
-    }
+    for (const index of this.#plans.unclaimed()) this.#notice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
   }
 
   #render(
     cells: readonly string[],
     status: ResultRow['status'],
     reference: Reference,
-    parts: readonly MetadataPart[],
+    parts: MetadataPlan,
     job: JobContext,
   ): OutgoingRecord {
     const header = this.#header;
@@ -163,27 +145,6 @@ export class ResultRowReader {
     if (this.#header.status !== -1) this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
     return hasResult ? 'success' : 'error';
   }
-
-  #plan(shape: string): readonly MetadataPart[] | string {
-    let plan = this.#plans.get(shape);
-    if (plan === undefined) {
-      plan = this.#makePlan(shape);
-      if (this.#plans.size >= MAX_PLANS) this.#plans.clear();
-      this.#plans.set(shape, plan);
-    }
-    return plan;
-  }
-
-  #makePlan(shape: string): readonly MetadataPart[] | string {
-    const parts: MetadataPart[] = [];
-    for (const { key, json } of parseShape(shape)) {
-      const index = this.#header.others.get(key);
-      if (index === undefined) return 'the result file lacks a metadata column that was uploaded';
-      this.#seen[index] = 1;
-      parts.push({ index, lead: `${parts.length === 0 ? '' : ','}${JSON.stringify(key)}:`, json });
-    }
-    return parts;
-  }
 }
 
 function contentOf(cell: string, { escapedContent }: Reference): string {
@@ -201,7 +162,7 @@ function statusOf(text: string): 'success' | 'error' | undefined {
   return known === 'ERROR' ? 'error' : undefined;
 }
 
-function metadataJson(cells: readonly string[], parts: readonly MetadataPart[], { metadata }: Reference): string {
+function metadataJson(cells: readonly string[], parts: MetadataPlan, { metadata }: Reference): string {
   let json = '{';
   for (const { index, lead, json: isJson } of parts) {
     const cell = cellAt(cells, index);

@@ -30,7 +30,7 @@ export class BufferPool {
 
   /** Returns a buffer of at least so many bytes, with an ArrayBuffer of its own. Its contents are undefined. */
   take(bytes: number): Buffer<ArrayBuffer> {
-    const size = sizeFor(bytes);
+    const size = bufferSize(bytes);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) this.#idleBytes -= size;
     this.#lentBytes += size;
@@ -52,9 +52,20 @@ export class BufferPool {
   drop(buffer: Buffer<ArrayBuffer>): void {
     this.#lentBytes -= buffer.length;
   }
+
+  /** Counts buffers as taken that were made elsewhere, in sizes of `bufferSize`, and will be given here. */
+  adopt(bytes: number): void {
+    this.#lentBytes += bytes;
+  }
+
+  /** Counts buffers as given that will not come back. */
+  lose(bytes: number): void {
+    this.#lentBytes -= bytes;
+  }
 }
 
-function sizeFor(bytes: number): number {
+/** Returns the size of the buffer that `take` gives for so many bytes. */
+export function bufferSize(bytes: number): number {
   if (bytes > MOST_BYTES) return Math.ceil(bytes);
   let size = LEAST_BYTES;
   while (size < bytes) size *= 2;

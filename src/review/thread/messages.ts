@@ -1,9 +1,9 @@
-/** What the connector's thread and the one that reads result files say to each other. `file` is a number of one download. */
+/** Messages between the connector's thread and the one that reads result files. `file` is a number of one download. */
+import type { ResultColumns } from '../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceFailure } from '../../core/service-error.ts';
-import type { ResultFileSettings } from '../result-files.ts';
 import type { ResultNotice } from '../result-row.ts';
-import type { PackedRows } from './packed-rows.ts';
+import type { ResultFileSettings } from '../results/file-settings.ts';
 
 export type ToThread =
   | {
@@ -14,16 +14,33 @@ export type ToThread =
       readonly settings: ResultFileSettings;
       readonly expectedRows: number | undefined;
     }
-  | { readonly is: 'piece'; readonly file: number; readonly bytes: ArrayBuffer; readonly job: JobContext }
-  /** No piece follows: the file is through, its source failed, or nobody wants its rows any more. */
+  | {
+      readonly is: 'piece';
+      readonly file: number;
+      /** The piece is the first bytes of it. */
+      readonly bytes: ArrayBuffer;
+      readonly length: number;
+      /** Where the records of its rows are written. */
+      readonly room: ArrayBuffer;
+      readonly job: JobContext;
+    }
+  /** No piece follows: the file is through, its source failed, or nobody reads its rows any more. */
   | { readonly is: 'end' | 'broken' | 'close'; readonly file: number };
 
 export type FromThread =
   | { readonly is: 'notice'; readonly reader: number; readonly notice: ResultNotice }
-  | { readonly is: 'rows'; readonly file: number; readonly rows: PackedRows }
-  /** A piece is read: all its rows were sent. */
-  | { readonly is: 'taken'; readonly file: number }
-  | { readonly is: 'done'; readonly file: number; readonly problem: Problem | undefined };
+  /** A piece is read, or the end of the file: one for each message `piece`, `end` and `broken`. */
+  | {
+      readonly is: 'read';
+      readonly file: number;
+      readonly rows: ResultColumns | undefined;
+      readonly problem: Problem | undefined;
+      readonly isLast: boolean;
+      /** Buffers that are not needed any more. */
+      readonly spare: readonly ArrayBuffer[];
+      /** Bytes of buffers that were made in the thread, and come with this message. */
+      readonly madeBytes: number;
+    };
 
 export type Problem =
   | { readonly failure: ServiceFailure; readonly message: string; readonly operation: string }

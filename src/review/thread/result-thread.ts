@@ -1,34 +1,46 @@
 /**
  * Reads result files in a thread of their own (docs/adr/0012): CSV is the largest part of the connector's work, and with it
- * goes what is made of the rows. The files' bytes go there, finished decisions come back.
+ * goes what is made of the rows. The files' bytes go there, finished decisions come back, in buffers of the pool.
  */
 import { Worker } from 'node:worker_threads';
+import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { InternalError } from '../../core/internal-error.ts';
+import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../../core/service-error.ts';
-import type { CreateResultFileReader, ResultFile, ResultFileSettings } from '../result-files.ts';
 import type { ResultNotice } from '../result-row.ts';
+import type { ResultFileSettings } from '../results/file-settings.ts';
+import { type CreateResultFileReader, PIECE_BYTES, type ResultFile } from '../results/result-files.ts';
+import { type Answer, FileInThread } from './file-in-thread.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
-import { unpackRows } from './packed-rows.ts';
 
-/** Pieces under way to the thread, so that neither side waits for the other. */
-const PIECES_AHEAD = 4;
 /** Memory for what dies young, MiB: a slice leaves little behind, and more would only be resident (ADR 0012). */
 const YOUNG_MIB = 6;
+/** Bytes of records per byte of a file, to begin with and at most. */
+const LEAST_GROWTH = 2;
+const MOST_GROWTH = 16;
 
-type Answer = Extract<FromThread, { readonly file: number }>;
 interface Reader {
   readonly settings: ResultFileSettings;
   readonly onNotice: (notice: ResultNotice) => void;
+  /** How much room the records of a piece took so far, per byte of it. */
+  growth: number;
 }
 
 /** One for all pipelines of a process. Starts with the first file; one that dies fails its files and is replaced with the next. */
 export class ResultThread {
+  readonly #pool: BufferPool;
   readonly #readers: Reader[] = [];
   #thread: Thread | undefined;
 
+  /** @param pool where the buffers come from that go to the thread; slices give theirs back to it when they are released */
+  constructor(pool: BufferPool) {
+    this.#pool = pool;
+  }
+
   /** A pipeline's reader. */
   readonly reader: CreateResultFileReader = (settings, onNotice) => {
-    const reader = this.#readers.push({ settings, onNotice }) - 1;
+    const reader = this.#readers.push({ settings, onNotice, growth: LEAST_GROWTH }) - 1;
     return (source, file) => this.#read(reader, source, file);
   };
 
@@ -38,19 +50,19 @@ export class ResultThread {
   }
 
   async *#read(reader: number, source: AsyncIterable<Buffer>, { job, expectedRows }: ResultFile) {
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.#readers);
+    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.#readers, this.#pool);
     const file = this.#thread.open(reader, expectedRows);
     const pieces = source[Symbol.asyncIterator]();
     const fed = feed(file, pieces, job);
     try {
       for (;;) {
-        const answer = await file.next();
-        if (answer.is === 'rows') yield unpackRows(answer.rows);
-        else if (answer.is === 'taken') file.taken();
-        else {
-          if (answer.problem !== undefined) throw errorOf(answer.problem);
-          return await fed;
+        const { rows, problem, isLast } = await file.next();
+        if (rows !== undefined) {
+          const slice: ResultSlice = new ResultSlice(rows, () => this.#pool.give(slice.bytes));
+          yield slice;
         }
+        if (problem !== undefined) throw errorOf(problem);
+        if (isLast) return await fed;
       }
     } finally {
       file.close();
@@ -66,9 +78,9 @@ function feed(file: FileInThread, pieces: AsyncIterator<Buffer>, job: ResultFile
     while (await file.room()) {
       const next = await pieces.next();
       if (next.done === true) return file.say('end');
-      // A copy: what the network gave may be part of a buffer that others still read.
-      const bytes = new Uint8Array(next.value).buffer;
-      file.piece(bytes, job());
+      const chunk = next.value;
+      for (let start = 0; start < chunk.length && (await file.room()); start += PIECE_BYTES)
+        file.piece(chunk.subarray(start, start + PIECE_BYTES), job());
     }
   };
   const fed = run().catch((error: unknown) => {
@@ -88,11 +100,15 @@ function errorOf(problem: Problem): Error {
 class Thread {
   readonly #worker: Worker;
   readonly #readers: readonly Reader[];
-  readonly #files = new Map<number, FileInThread>();
+  readonly #pool: BufferPool;
+  readonly #files = new Map<number, { readonly file: FileInThread; readonly reader: Reader }>();
+  /** Bytes of the pool's buffers that are in the thread. */
+  #lentBytes = 0;
   #opened = 0;
   ended = false;
 
-  constructor(readers: readonly Reader[]) {
+  constructor(readers: readonly Reader[], pool: BufferPool) {
+    this.#pool = pool;
     const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
     this.#worker = new Worker(entry, {
       name: 'results',
@@ -103,7 +119,7 @@ class Thread {
     this.#readers = readers;
     this.#worker.on('message', (message: FromThread) => {
       if (message.is === 'notice') readers[message.reader]?.onNotice(message.notice);
-      else this.#files.get(message.file)?.put(message);
+      else this.#answered(message);
     });
     this.#worker.on('error', (error: Error & { code?: string }) => this.#end(error.code ?? error.name));
     this.#worker.on('exit', (code) => this.#end(`exit code ${code}`));
@@ -111,18 +127,18 @@ class Thread {
   }
 
   open(reader: number, expectedRows: number | undefined): FileInThread {
-    const settings = this.#readers[reader]?.settings;
-    if (settings === undefined) throw new RangeError(`no reader ${reader}`);
+    const of = this.#readers[reader];
+    if (of === undefined) throw new RangeError(`no reader ${reader}`);
     const number = ++this.#opened;
-    const file = new FileInThread(
-      number,
-      (message, transfer) => this.#say(message, transfer),
-      () => this.#closed(number),
-    );
-    this.#files.set(number, file);
+    const file: FileInThread = new FileInThread({
+      piece: (piece, job) => this.#send(number, of, piece, job),
+      say: (is) => this.#say({ is, file: number }),
+      close: () => this.#closed(number, file),
+    });
+    this.#files.set(number, { file, reader: of });
     // Whoever waits for rows must not see the process end.
     this.#worker.ref();
-    this.#say({ is: 'open', file: number, reader, settings, expectedRows });
+    this.#say({ is: 'open', file: number, reader, settings: of.settings, expectedRows });
     return file;
   }
 
@@ -130,94 +146,50 @@ class Thread {
     await this.#worker.terminate();
   }
 
+  #send(file: number, { growth }: Reader, piece: Buffer, job: JobContext): void {
+    if (this.ended) return;
+    // A copy: what the network gave may be part of a buffer that others still read.
+    const bytes = this.#pool.take(piece.length);
+    const room = this.#pool.take(piece.length * growth);
+    piece.copy(bytes);
+    this.#lentBytes += bytes.length + room.length;
+    const message = { is: 'piece', file, bytes: bytes.buffer, length: piece.length, room: room.buffer, job } as const;
+    this.#say(message, [bytes.buffer, room.buffer]);
+  }
+
+  #answered(answer: Answer): void {
+    const { spare, rows, madeBytes } = answer;
+    this.#pool.adopt(madeBytes);
+    this.#lentBytes += madeBytes;
+    for (const buffer of spare) {
+      this.#lentBytes -= buffer.byteLength;
+      this.#pool.give(Buffer.from(buffer));
+    }
+    if (rows !== undefined) this.#lentBytes -= rows.bytes.byteLength;
+    const open = this.#files.get(answer.file);
+    if (open === undefined) {
+      if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
+      return;
+    }
+    if (madeBytes > 0) open.reader.growth = Math.min(open.reader.growth * 2, MOST_GROWTH);
+    open.file.put(answer);
+  }
+
   #say(message: ToThread, transfer: ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
-  #closed(file: number): void {
-    this.#files.delete(file);
+  #closed(number: number, file: FileInThread): void {
+    for (const { rows } of file.unread()) if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
+    this.#files.delete(number);
     if (this.#files.size === 0) this.#worker.unref();
   }
 
   #end(why: string): void {
     this.ended = true;
-    for (const file of this.#files.values()) file.fail(new InternalError(`the thread that reads result files ended (${why})`));
-  }
-}
-
-/** One file, from this side. */
-class FileInThread {
-  readonly #number: number;
-  readonly #post: (message: ToThread, transfer?: ArrayBuffer[]) => void;
-  readonly #onClose: () => void;
-  readonly #answers: Answer[] = [];
-  #ahead = 0;
-  #ended = false;
-  #failure: Error | undefined;
-  /** The reader and the feeder of the file, when they wait. */
-  #wakers: (() => void)[] = [];
-
-  constructor(number: number, post: (message: ToThread, transfer?: ArrayBuffer[]) => void, onClose: () => void) {
-    this.#number = number;
-    this.#post = post;
-    this.#onClose = onClose;
-  }
-
-  put(answer: Answer): void {
-    this.#answers.push(answer);
-    this.#wake();
-  }
-
-  fail(error: Error): void {
-    this.#failure = error;
-    this.#wake();
-  }
-
-  /** @throws Error when the thread has ended */
-  async next(): Promise<Answer> {
-    for (;;) {
-      const answer = this.#answers.shift();
-      if (answer !== undefined) return answer;
-      if (this.#failure !== undefined) throw this.#failure;
-      await this.#change();
-    }
-  }
-
-  /** Resolves when another piece may be sent; to false when nobody wants it any more. */
-  async room(): Promise<boolean> {
-    while (this.#ahead >= PIECES_AHEAD && !this.#ended) await this.#change();
-    return !this.#ended;
-  }
-
-  piece(bytes: ArrayBuffer, job: ReturnType<ResultFile['job']>): void {
-    this.#ahead++;
-    if (!this.#ended) this.#post({ is: 'piece', file: this.#number, bytes, job }, [bytes]);
-  }
-
-  taken(): void {
-    this.#ahead--;
-    this.#wake();
-  }
-
-  say(is: 'end' | 'broken'): void {
-    if (!this.#ended) this.#post({ is, file: this.#number });
-  }
-
-  close(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#post({ is: 'close', file: this.#number });
-    this.#onClose();
-    this.#wake();
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => this.#wakers.push(resolve));
-  }
-
-  #wake(): void {
-    const wakers = this.#wakers;
-    this.#wakers = [];
-    for (const wake of wakers) wake();
+    this.#pool.lose(this.#lentBytes);
+    this.#lentBytes = 0;
+    for (const { file } of this.#files.values())
+      file.fail(new InternalError(`the thread that reads result files ended (${why})`));
   }
 }

@@ -1,98 +1,113 @@
-/** The thread that reads result files, from its side: pieces of files come in, rows with their terminal records go out. */
+/** The thread that reads result files, from its side: pieces of files come in, columns of rows with their terminal records go out. */
 import { parentPort } from 'node:worker_threads';
+import { bufferSize } from '../../core/bytes/buffer-pool.ts';
 import { crashOf } from '../../core/internal-error.ts';
-import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../../core/service-error.ts';
-import { type ResultFileReader, type ResultFileSettings, resultFileReader } from '../result-files.ts';
+import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
+import { type Reading, ResultReader } from '../results/result-reader.ts';
+import type { Rooms } from '../results/slice-writer.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
-import { packRows } from './packed-rows.ts';
 
 // Each thread has a section of its own in a diagnostic report, and a setting of its own for it.
 if (process.report !== undefined) process.report.excludeEnv = true;
-
-/** The other side knows why there is no more of the file. */
-class NoMoreError extends Error {}
 
 const port = parentPort;
 if (port === null) throw new Error('this file is the entry of a worker thread');
 const say = (message: FromThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
-/** The pieces of one file, as they come. */
-class Pieces implements AsyncIterable<Buffer> {
-  readonly #file: number;
-  readonly #waiting: ToThread[] = [];
-  #wake: (() => void) | undefined;
-  #job: JobContext | undefined;
+/** Buffers that came with pieces. One that is too small is replaced, and both go back. */
+class LentRooms implements Rooms {
+  #idle: ArrayBuffer[] = [];
+  #madeBytes = 0;
 
-  constructor(file: number) {
-    this.#file = file;
+  put(room: ArrayBuffer): void {
+    this.#idle.push(room);
   }
 
-  /** The job as it was when the piece now being read was sent. */
-  readonly job = (): JobContext => {
-    if (this.#job === undefined) throw new Error('no piece has come');
-    return this.#job;
-  };
-
-  put(message: ToThread): void {
-    this.#waiting.push(message);
-    this.#wake?.();
+  take(bytes: number): Buffer<ArrayBuffer> {
+    const at = this.#idle.findIndex((room) => room.byteLength >= bytes);
+    const [room] = at === -1 ? [] : this.#idle.splice(at, 1);
+    if (room !== undefined) return Buffer.from(room);
+    const size = bufferSize(bytes);
+    this.#madeBytes += size;
+    return Buffer.from(new ArrayBuffer(size));
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
-    for (;;) {
-      const message = this.#waiting.shift();
-      if (message === undefined) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      } else if (message.is === 'piece') {
-        this.#job = message.job;
-        yield Buffer.from(message.bytes);
-        say({ is: 'taken', file: this.#file });
-      } else if (message.is === 'end') {
-        return;
-      } else {
-        throw new NoMoreError();
-      }
-    }
+  give(room: Buffer<ArrayBuffer>): void {
+    this.#idle.push(room.buffer);
+  }
+
+  /** Everything that is not in use, to be sent back. */
+  drain(): { readonly spare: ArrayBuffer[]; readonly madeBytes: number } {
+    const drained = { spare: this.#idle, madeBytes: this.#madeBytes };
+    this.#idle = [];
+    this.#madeBytes = 0;
+    return drained;
   }
 }
 
-const readers = new Map<number, ResultFileReader>();
-const files = new Map<number, Pieces>();
+interface OpenFile {
+  readonly reader: ResultReader;
+  readonly rooms: LentRooms;
+  /** Resolves when the messages so far are answered. */
+  turn: Promise<void>;
+  /** Nobody reads its rows any more, or it cannot be read. */
+  isOver: boolean;
+}
 
-async function read(file: number, pieces: Pieces, reader: ResultFileReader, expectedRows: number | undefined): Promise<void> {
-  let problem: Problem | undefined;
-  try {
-    for await (const rows of reader(pieces, { job: pieces.job, expectedRows })) {
-      const packed = packRows(rows);
-      say({ is: 'rows', file, rows: packed.rows }, packed.transfer);
-    }
-  } catch (error) {
-    problem = problemOf(error);
-  }
-  files.delete(file);
-  say({ is: 'done', file, problem });
+const NOTHING: Reading = { rows: undefined, problem: undefined };
+const shared = new Map<number, SharedByFiles>();
+const files = new Map<number, OpenFile>();
+
+async function answer(
+  message: Exclude<ToThread, { readonly is: 'open' }>,
+  { reader, rooms }: OpenFile,
+  isOver: boolean,
+): Promise<boolean> {
+  const isPiece = message.is === 'piece';
+  if (isPiece) rooms.put(message.room);
+  let reading = NOTHING;
+  if (isPiece && !isOver) reading = await reader.read(Buffer.from(message.bytes, 0, message.length), message.job);
+  if (message.is === 'end' && !isOver) reading = await reader.end();
+  if (isPiece) rooms.put(message.bytes);
+  const { rows } = reading;
+  const { spare, madeBytes } = rooms.drain();
+  const problem = problemOf(reading.problem);
+  const transfer = rows === undefined ? spare : [rows.numbers.buffer, rows.bytes, ...spare];
+  say({ is: 'read', file: message.file, rows, problem, isLast: !isPiece, spare, madeBytes }, transfer);
+  return problem !== undefined;
 }
 
 function problemOf(error: unknown): Problem | undefined {
-  if (error instanceof NoMoreError) return undefined;
+  if (error === undefined) return undefined;
   if (error instanceof ServiceError) return { failure: error.failure, message: error.message, operation: error.operation };
   return { crash: crashOf(error) };
 }
 
 port.on('message', (message: ToThread) => {
-  const { file } = message;
-  if (message.is !== 'open') return files.get(file)?.put(message);
-  const pieces = new Pieces(file);
-  files.set(file, pieces);
-  void read(file, pieces, readerOf(message.reader, message.settings), message.expectedRows);
+  if (message.is === 'open') {
+    const rooms = new LentRooms();
+    const reader = new ResultReader(sharedBy(message.reader, message.settings), message.expectedRows, rooms);
+    files.set(message.file, { reader, rooms, turn: Promise.resolve(), isOver: false });
+    return;
+  }
+  const file = files.get(message.file);
+  if (file === undefined) return;
+  const { turn } = file;
+  if (message.is === 'close') {
+    file.isOver = true;
+    files.delete(message.file);
+    file.turn = turn.then(() => file.reader.close());
+    return;
+  }
+  file.turn = turn.then(async () => {
+    if (await answer(message, file, file.isOver)) file.isOver = true;
+  });
 });
 
-/** The same for all files of a pipeline: it remembers what it saw in earlier ones. */
-function readerOf(reader: number, settings: ResultFileSettings): ResultFileReader {
-  const known = readers.get(reader) ?? resultFileReader(settings, (notice) => say({ is: 'notice', reader, notice }));
-  readers.set(reader, known);
+/** The same for all files of a pipeline. */
+function sharedBy(reader: number, settings: ResultFileSettings): SharedByFiles {
+  const known = shared.get(reader) ?? sharedByFiles(settings, (notice) => say({ is: 'notice', reader, notice }));
+  shared.set(reader, known);
   return known;
 }

@@ -4,10 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
 const THREAD = new URL('../../../../src/review/thread/result-thread.ts', import.meta.url).href;
+const POOL = new URL('../../../../src/core/bytes/buffer-pool.ts', import.meta.url).href;
 const READING = `
   process.report.excludeEnv = true;
   const { ResultThread } = await import(${JSON.stringify(THREAD)});
-  const thread = new ResultThread();
+  const { BufferPool } = await import(${JSON.stringify(POOL)});
+  const thread = new ResultThread(new BufferPool(0));
   const read = thread.reader({ topic: 't', includeContent: false, referenceColumn: 'ref', maxRowBytes: 1000 }, () => {});
   const job = { jobId: 'j', remoteId: 'b', type: 't', attempt: 1, decidedAtMs: 0 };
   const source = async function* () {

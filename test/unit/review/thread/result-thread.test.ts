@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { shapeEntry } from '../../../../src/review/metadata-shape.ts';
-import type { ResultFile, ResultFileReader, ResultFileSettings } from '../../../../src/review/result-files.ts';
-import { resultFileReader } from '../../../../src/review/result-files.ts';
 import type { ResultNotice } from '../../../../src/review/result-row.ts';
+import type { ResultFileSettings } from '../../../../src/review/results/file-settings.ts';
+import type { ResultFile, ResultFileReader } from '../../../../src/review/results/result-files.ts';
+import { resultFileReader } from '../../../../src/review/results/result-files.ts';
 import { ResultThread } from '../../../../src/review/thread/result-thread.ts';
 import { JOB, type Row } from '../sample.ts';
 
@@ -18,16 +20,20 @@ const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
 const SHAPE = shapeEntry('lang', false);
 const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
 const row = (offset: number, key = '"user"', extras = '') =>
-  `"some, text",SUCCESS,spam,,en,"[0,${offset},-1,${key.replaceAll('"', '""')},""${SHAPE}""${extras.replaceAll('"', '""')}]"\r\n`;
+  `"some, text",SUCCESS,spam,,en,"[0,${offset},${offset % 3 === 0 ? -1 : 7},${key.replaceAll('"', '""')},""${SHAPE}""${extras.replaceAll('"', '""')}]"\r\n`;
 
-const thread = new ResultThread();
+const pool = new BufferPool(1024 * 1024);
+const thread = new ResultThread(pool);
 after(() => thread.close());
 
 async function collect(reader: ResultFileReader, source: AsyncIterable<Buffer>, file = FILE) {
   const rows: Row[] = [];
   let error: unknown;
   try {
-    for await (const slice of reader(source, file)) rows.push(...slice);
+    for await (const slice of reader(source, file)) {
+      rows.push(...[...slice].map(kept));
+      slice.release();
+    }
   } catch (caught) {
     error = caught;
   }
@@ -42,20 +48,21 @@ async function* pieces(text: string, size = 50): AsyncGenerator<Buffer> {
 const readHere = () => resultFileReader(SETTINGS, () => {});
 const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) => thread.reader(SETTINGS, onNotice);
 
-/** Keys as bytes: a text that crosses between threads arrives as such. */
-const plain = (rows: readonly Row[]) =>
-  rows.map((one) =>
-    !('record' in one)
-      ? one
-      : {
-          ...one,
-          record: {
-            ...one.record,
-            key: one.record.key && Buffer.from(one.record.key as Buffer),
-            value: String(one.record.value),
-          },
-        },
-  );
+/** A row that outlives its slice. */
+function kept(row: Row): Row {
+  if (!('record' in row)) return row;
+  const copy = (bytes: Buffer | string | null) => (bytes === null ? null : Buffer.from(bytes as Buffer));
+  const { key, value, headers = [] } = row.record;
+  return {
+    ...row,
+    record: { key: copy(key), value: copy(value), headers: headers.map(([name, bytes]) => [name, copy(bytes)]) },
+  };
+}
+
+/** Resolves when the thread has answered everything that was sent to it before. */
+async function answered(): Promise<void> {
+  await collect(readThere(), pieces(HEADER));
+}
 
 test('a file read in the thread gives the same rows as one read here', async () => {
   const rows = Array.from({ length: 500 }, (_, n) => row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`));
@@ -70,8 +77,8 @@ test('a file read in the thread gives the same rows as one read here', async () 
   assert.equal(there.error, undefined);
   assert.equal(there.rows.length, 503);
   assert.deepEqual(
-    plain(there.rows.filter((one) => !('malformed' in one))),
-    plain(here.rows.filter((one) => !('malformed' in one))),
+    there.rows.filter((one) => !('malformed' in one)),
+    here.rows.filter((one) => !('malformed' in one)),
   );
   assert.equal(there.rows.filter((one) => 'malformed' in one).length, 1);
 });
@@ -83,7 +90,7 @@ test('an empty file, a file without header and a cut file end as here, with the 
     assert.ok(here.error !== undefined);
     assert.equal(String(there.error), String(here.error));
     assert.deepEqual(Object.entries(there.error as object), Object.entries(here.error as object));
-    assert.deepEqual(plain(there.rows), plain(here.rows));
+    assert.deepEqual(there.rows, here.rows);
   }
 });
 
@@ -97,7 +104,7 @@ test('what the source throws comes out, behind the rows before it', async () => 
   const there = await collect(readThere(), source());
   assert.equal(there.error, broken);
   assert.ok(there.rows.length >= 2);
-  assert.deepEqual(plain(there.rows), plain((await collect(readHere(), source())).rows));
+  assert.deepEqual(there.rows, (await collect(readHere(), source())).rows);
 });
 
 test('whoever has enough ends the source, and the thread goes on with other files', async () => {
@@ -111,9 +118,62 @@ test('whoever has enough ends the source, and the thread goes on with other file
     }
   })();
   const read = readThere();
-  for await (const rows of read(endless, FILE)) if (rows.length > 0) break;
+  for await (const rows of read(endless, FILE)) {
+    rows.release();
+    if (rows.length > 0) break;
+  }
   await closed.promise;
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
+});
+
+test('every buffer comes back: of files read to their end, given up, broken, cut and not understood', async () => {
+  await answered();
+  assert.equal(pool.lentBytes, 0);
+  const endings: ((source: AsyncGenerator<Buffer>) => AsyncGenerator<Buffer>)[] = [
+    (source) => source,
+    async function* (source) {
+      yield* source;
+      throw new Error('the connection broke');
+    },
+    async function* (source) {
+      yield* source;
+      yield Buffer.from('"cut');
+    },
+    async function* (source) {
+      yield Buffer.from('no,header\n');
+      yield* source;
+    },
+    async function* (source) {
+      yield* source;
+      yield Buffer.from('"x"y\n');
+    },
+  ];
+  const text = HEADER + Array.from({ length: 2000 }, (_, n) => row(n)).join('');
+  for (const ending of endings) {
+    for (const size of [100, 5000, 200_000]) {
+      await collect(readThere(), ending(pieces(text, size)));
+      const rows = readThere()(ending(pieces(text, size)), FILE)[Symbol.asyncIterator]();
+      const first = await rows.next().catch(() => undefined);
+      first?.value?.release();
+      await rows.return?.();
+    }
+  }
+  await answered();
+  assert.equal(pool.lentBytes, 0);
+});
+
+test('records that are much larger than their rows find room, which comes back too', async () => {
+  const content = `"${'\u0001'.repeat(1000)}"`;
+  const read = thread.reader({ ...SETTINGS, includeContent: true }, () => {});
+  const text = HEADER + Array.from({ length: 200 }, (_, n) => row(n).replace('"some, text"', content)).join('');
+  const { rows, error } = await collect(read, pieces(text, 65_536));
+  assert.equal(error, undefined);
+  assert.equal(rows.length, 200);
+  for (const one of rows) {
+    assert.ok('record' in one);
+    assert.equal(JSON.parse(String(one.record.value)).content.length, 1000);
+  }
+  assert.equal(pool.lentBytes, 0);
 });
 
 test('no more of a file is asked for than its reader takes', async () => {
@@ -128,6 +188,7 @@ test('no more of a file is asked for than its reader takes', async () => {
   let taken = 0;
   for await (const rows of readThere()(source, FILE)) {
     taken += rows.length;
+    rows.release();
     assert.ok(given - taken < 12, `${given} given, ${taken} taken`);
   }
   assert.equal(taken, 1000);
@@ -168,7 +229,7 @@ test('a row that the connector fails on is one row: it names its record and wher
   assert.equal(error, undefined);
   assert.deepEqual(
     rows.map((one) => ('poison' in one ? `${one.offset} ${one.poison.reason}` : 'record' in one ? one.offset : one)),
-    ['1 internal_error', 2, 3],
+    [1, '2 internal_error', 3],
   );
   const [poison] = rows.flatMap((one) => ('poison' in one ? [one.poison] : []));
   assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
@@ -189,7 +250,7 @@ test('notices reach the pipeline whose file it was; a last row without line end 
 });
 
 test('a thread that ends fails its files, and the next file has a new one', async () => {
-  const own = new ResultThread();
+  const own = new ResultThread(pool);
   const read = own.reader(SETTINGS, () => {});
   const stalled = Promise.withResolvers<void>();
   const reading = collect(
@@ -204,6 +265,7 @@ test('a thread that ends fails its files, and the next file has a new one', asyn
   await own.close();
   const { error } = await reading;
   assert.match(String(error), /the thread that reads result files ended/);
+  assert.equal(pool.lentBytes, 0);
   stalled.resolve();
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
   await own.close();

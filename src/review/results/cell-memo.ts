@@ -1,0 +1,62 @@
+/** What was made of cells that repeat, found again by their bytes: no text is made of a cell that came before. */
+import { DOUBLED, type RowScanner } from './row-scanner.ts';
+
+interface Entry<T> {
+  readonly bytes: Buffer;
+  readonly isDoubled: boolean;
+  readonly made: T;
+}
+
+/** Entries that are compared byte by byte. */
+const RECENT = 8;
+/** Entries that are found by their text. */
+const REMEMBERED = 512;
+const MAX_BYTES = 1024;
+
+export class CellMemo<T> {
+  readonly #make: (text: string) => T;
+  readonly #recent: Entry<T>[] = [];
+  readonly #known = new Map<string, T>();
+  #oldest = 0;
+
+  /** @param make what a cell's text becomes; larger cells and rare ones are made again */
+  constructor(make: (text: string) => T) {
+    this.#make = make;
+  }
+
+  /** What a cell of the scanned row becomes. */
+  of(row: RowScanner, bytes: Buffer, cell: number): T {
+    return this.at(bytes, row.starts[cell] as number, row.ends[cell] as number, row.forms[cell] === DOUBLED);
+  }
+
+  /** @param isDoubled whether two quotes in the bytes are one */
+  at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
+    for (const entry of this.#recent) {
+      if (entry.isDoubled === isDoubled && isEqual(entry.bytes, bytes, start, end)) return entry.made;
+    }
+    const raw = bytes.toString('utf8', start, end);
+    const text = isDoubled ? raw.replaceAll('""', '"') : raw;
+    if (end - start > MAX_BYTES) return this.#make(text);
+    const known = this.#known.get(text);
+    if (known !== undefined) {
+      this.#keep({ bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made: known });
+      return known;
+    }
+    const made = this.#make(text);
+    if (this.#known.size >= REMEMBERED) this.#known.clear();
+    this.#known.set(text, made);
+    return made;
+  }
+
+  #keep(entry: Entry<T>): void {
+    if (this.#recent.length < RECENT) this.#recent.push(entry);
+    else this.#recent[this.#oldest++ % RECENT] = entry;
+  }
+}
+
+function isEqual(one: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  const { length } = one;
+  if (length !== end - start) return false;
+  for (let at = 0; at < length; at++) if (one[at] !== bytes[start + at]) return false;
+  return true;
+}

@@ -1,0 +1,25 @@
+/** What the result files of a pipeline have in common. */
+import { createDecisionRenderer, type DecisionOptions, type DecisionRenderer } from '../decision.ts';
+import { LastRows } from '../last-row.ts';
+import type { SeenColumns, WantedColumns } from '../result-header.ts';
+import type { ResultNotice } from '../result-row.ts';
+
+/** What is the same for all files of a pipeline: plain values, so that a thread can be told. */
+export interface ResultFileSettings extends DecisionOptions, WantedColumns {
+  /** A row larger than this means that the file is not what it should be (a quote that never closes). */
+  readonly maxRowBytes: number;
+}
+
+/** What the files of a pipeline share, also what was seen in earlier ones. */
+export interface SharedByFiles {
+  readonly settings: ResultFileSettings;
+  readonly renderer: DecisionRenderer;
+  readonly lastRows: LastRows;
+  readonly seenColumns: SeenColumns;
+  readonly onNotice: (notice: ResultNotice) => void;
+}
+
+export function sharedByFiles(settings: ResultFileSettings, onNotice: (notice: ResultNotice) => void): SharedByFiles {
+  const seenColumns = { result: undefined };
+  return { settings, renderer: createDecisionRenderer(settings), lastRows: new LastRows(), seenColumns, onNotice };
+}

@@ -1,0 +1,117 @@
+/** Writes the columns of one slice of rows: finished records into one buffer, what is known of each beside them. */
+import { sizeOfRecord, writeRecord } from '../../core/bytes/record-bytes.ts';
+import { outcomeOf, type ResultColumns, ROW_NUMBERS } from '../../core/bytes/result-slice.ts';
+import { internalPoison } from '../../core/internal-error.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from '../../core/read-row.ts';
+
+/** Where the memory for records comes from. */
+export interface Rooms {
+  /** Returns a buffer of at least so many bytes, which is all of its ArrayBuffer. */
+  take(bytes: number): Buffer<ArrayBuffer>;
+  /** Gives back a buffer that turned out too small. */
+  give(room: Buffer<ArrayBuffer>): void;
+}
+
+const LEAST_ROWS = 32;
+
+export class SliceWriter {
+  readonly #rooms: Rooms;
+  #room: Buffer<ArrayBuffer> | undefined;
+  #end = 0;
+  #rows = 0;
+  #numbers = new Float64Array(0);
+  #results: string[] = [];
+  readonly #places = new Map<string, number>();
+  #others: (MalformedRow | BrokenRow)[] = [];
+  /** Rows of the slice before: the next has about as many. */
+  #rowsBefore = 0;
+
+  constructor(rooms: Rooms) {
+    this.#rooms = rooms;
+  }
+
+  /** Where the next record goes in the buffer of `reserve`. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Returns the buffer, with room for a record of so many bytes. */
+  reserve(bytes: number): Buffer {
+    const room = this.#room;
+    if (room !== undefined && this.#end + bytes <= room.length) return room;
+    const larger = this.#rooms.take(Math.max(this.#end + bytes, (room?.length ?? 0) * 2));
+    this.#room = larger;
+    if (room !== undefined) {
+      room.copy(larger, 0, 0, this.#end);
+      this.#rooms.give(room);
+    }
+    return larger;
+  }
+
+  /** Names the record that was written from `end` on. @param result what the service decided; empty when there is none */
+  add(partition: number, offset: number, isError: boolean, result: string, end: number): void {
+    if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
+    const at = this.#rows++ * ROW_NUMBERS;
+    this.#numbers[at] = partition;
+    this.#numbers[at + 1] = offset;
+    this.#numbers[at + 2] = end;
+    this.#numbers[at + 3] = outcomeOf(isError, result === '' ? -1 : this.#place(result));
+    this.#end = end;
+  }
+
+  /** Encodes a row. One whose record has a part that is neither bytes nor text becomes a broken row. */
+  addRow(row: ReadRow): void {
+    if (!('record' in row)) {
+      this.#others.push(row);
+      return;
+    }
+    const { partition, offset, status, result = '', record } = row;
+    try {
+      const room = this.reserve(sizeOfRecord(record));
+      this.add(partition, offset, status === 'error', result, writeRecord(record, room, this.#end));
+    } catch (error) {
+      this.#others.push({ partition, offset, poison: internalPoison(error) });
+    }
+  }
+
+  /** Returns the columns of the rows, and begins the next slice; undefined when there are none. */
+  finish(): ResultColumns | undefined {
+    if (this.#rows === 0 && this.#others.length === 0) {
+      if (this.#room !== undefined) this.#rooms.give(this.#room);
+      this.#room = undefined;
+      return undefined;
+    }
+    const columns = {
+      rows: this.#rows,
+      numbers: this.#numbers,
+      bytes: this.reserve(0).buffer as ArrayBuffer,
+      results: this.#results,
+      others: this.#others,
+    };
+    this.#rowsBefore = this.#rows;
+    this.#room = undefined;
+    this.#end = 0;
+    this.#rows = 0;
+    this.#numbers = new Float64Array(0);
+    this.#results = [];
+    this.#places.clear();
+    this.#others = [];
+    return columns;
+  }
+
+  #place(result: string): number {
+    let place = this.#places.get(result);
+    if (place === undefined) {
+      place = this.#results.push(result) - 1;
+      this.#places.set(result, place);
+    }
+    return place;
+  }
+
+  #grow(): void {
+    const rows = Math.max(LEAST_ROWS, this.#rows * 2, Math.ceil(this.#rowsBefore * 1.1));
+    const grown = new Float64Array(rows * ROW_NUMBERS);
+    grown.set(this.#numbers);
+    this.#numbers = grown;
+  }
+}
