@@ -351,7 +351,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
     provenBy: {
       file: 'test/unit/pipeline/internal-errors.test.ts',
-      test: 'a batch whose every item cannot be encoded ends as dead letters, and what comes later is submitted',
+      test: 'records of which none can be written as a row end as dead letters, and what comes later is submitted',
     },
   },
   {

@@ -24,6 +24,7 @@ function heldBy(instance: Instance, cast: Cast): string[] {
   const { process, budget, metrics } = instance;
   const held: string[] = [];
   if (budget.usedBytes !== 0) held.push(`${budget.usedBytes} bytes of memory`);
+  if (budget.pool.lentBytes !== 0) held.push(`${budget.pool.lentBytes} bytes of buffers`);
   for (const [series, value] of metrics.gauges) {
     if (value !== 0 && IDLE.includes(series.slice(0, series.indexOf('{')))) held.push(`${series} ${value}`);
   }
@@ -32,12 +33,18 @@ function heldBy(instance: Instance, cast: Cast): string[] {
   return held.map((one) => `${process.name} keeps ${one}`);
 }
 
-/** @throws Violation when stopped instances left a timer or a transaction behind */
+/** @throws Violation when stopped instances left a timer, a buffer or a transaction behind */
 export function assertNothingLeft({ instances, kafka }: World, cast: Cast): void {
   const [open] = kafka.transactions.openTransactions();
   if (open !== undefined) throw new Violation('rest', `a transaction of ${open} stays open`);
   const ended = instances.filter((instance) => !cast.hangs(instance));
-  const left = ended.filter(({ process }) => process.state !== 'killed' && process.timers > 0);
-  if (left.length > 0)
-    throw new Violation('rest', left.map(({ process }) => `${process.name} leaves ${process.timers} timer(s)`).join('; '));
+  const left = ended.filter(({ process }) => process.state !== 'killed').flatMap(leftBy);
+  if (left.length > 0) throw new Violation('rest', left.join('; '));
+}
+
+function leftBy({ process, budget }: Instance): string[] {
+  const left: string[] = [];
+  if (process.timers > 0) left.push(`${process.timers} timer(s)`);
+  if (budget.pool.lentBytes > 0) left.push(`${budget.pool.lentBytes} bytes of buffers`);
+  return left.map((one) => `${process.name} leaves ${one}`);
 }
