@@ -16,6 +16,7 @@ export class ScriptedRows implements RowSink {
   constructor(pool: BufferPool) {
     this.#pool = pool;
     this.#slabs = new Slabs(pool);
+    this.#slabs.room(1);
   }
 
   /** What the rows take, not the slab that they lie in: small worlds have budgets of a few thousand bytes. */
@@ -25,7 +26,6 @@ export class ScriptedRows implements RowSink {
 
   add({ partition, offset, content, replay, bytes }: ContentItem): void {
     this.#rows.push({ partition, offset, content, status: 'success', ...(replay > 0 ? { replay } : {}) });
-    this.#slabs.room(1);
     this.#heldBytes += bytes + ROW_BYTES;
   }
 
