@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { unpooledBody } from '../core/bytes/no-rows.ts';
 import type { EncodedBody, RowSink } from '../core/ports/row-sink.ts';
-import type { ContentItem } from '../core/record.ts';
+import type { ContentItem, Header } from '../core/record.ts';
 import { memoryBesideText } from '../event/json-memory.ts';
 import { type ColumnOptions, RowLayout } from './columns.ts';
 
@@ -41,7 +41,7 @@ export class CollectedRows implements RowSink {
   }
 
   add(item: ContentItem): void {
-    this.#items.push(item);
+    this.#items.push({ ...item, key: item.key && Buffer.from(item.key), headers: item.headers.map(ownHeader) });
     this.#heldBytes += item.bytes + ITEM_BYTES;
   }
 
@@ -56,6 +56,8 @@ export class CollectedRows implements RowSink {
     this.#heldBytes = 0;
   }
 }
+
+const ownHeader = ([name, value]: Header): Header => [name, Buffer.isBuffer(value) ? Buffer.from(value) : value];
 
 /** Encodes a batch. The body's memory is the one large allocation; slices are written into it. */
 export async function encodeCsv(

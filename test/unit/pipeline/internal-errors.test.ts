@@ -178,6 +178,18 @@ test('records of which none can be written as a row end as dead letters, and wha
   assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });
 
+test('so do records of which none can be written again for another attempt', async () => {
+  const settings = { service: { review: () => ({ state: 'failed' as const }) } };
+  const world = sixRecords(
+    writing((_, batch) => batch > 1 && fail()),
+    settings,
+  );
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 0]);
+  assert.equal(world.instances[0]?.metrics.counter('internal_errors_total', { stage: 'rewind' }), 6);
+});
+
 for (const call of ['create', 'upload', 'status', 'results'] as const) {
   test(`an answer to ${call} that the connector fails on counts as one that is not what the interface promises: no shard is lost`, async () => {
     let failures = 2;
