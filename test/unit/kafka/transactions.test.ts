@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
+import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import { TransactionError } from '../../../src/core/ports/kafka.ts';
+import { KafkaShardProducers, type WritableTopic } from '../../../src/kafka/transactions.ts';
+import { recordingLogger } from '../../conformance/recording-logger.ts';
+
+it('a transaction that has failed for its caller does not look at the records any more', async () => {
+  const pool = new BufferPool(0);
+  const looked = Promise.withResolvers<void>();
+  const known = Promise.withResolvers<WritableTopic>();
+  const producer = new KafkaShardProducers(
+    { brokers: ['127.0.0.1:1'], clientId: 'c' },
+    { groupId: 'g', sourceTopic: 's', journalTopic: 'j', pool, transactionTimeoutMs: 20 },
+    async () => {
+      looked.resolve();
+      return await known.promise;
+    },
+    recordingLogger(),
+  ).open(0);
+  const records = EncodedRecords.of([{ key: 'k', value: 'v' }]);
+  const commit = producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic: 'out', records }] });
+  await looked.promise;
+  await assert.rejects(commit, (error) => error instanceof TransactionError && error.failure === 'aborted');
+  let reads = 0;
+  records.hashKey = () => ++reads;
+  known.resolve({ partitions: 1, maxMessageBytes: undefined });
+  await turn();
+  assert.equal(reads, 0);
+  assert.equal(pool.lentBytes, 0);
+  await producer.close();
+});
