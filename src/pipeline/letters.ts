@@ -1,9 +1,10 @@
 /** Dead letters as the engine writes them: whole where that is possible, with the record's coordinates alone where it is not. */
+
+import { fits } from '../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../core/bytes/record-bytes.ts';
 import { type DeadLetterStage, deadLetter, deadLetterOf, type LetterContext } from '../core/dead-letter.ts';
 import { attempt } from '../core/internal-error.ts';
 import type { LiveJob } from '../core/job.ts';
-import { fits } from '../core/outgoing-bytes.ts';
 import type { OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
 

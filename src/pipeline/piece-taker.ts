@@ -1,8 +1,8 @@
 /** Takes the unclaimed records of a piece: decodes them, writes their rows into the batch of their type, seals full and old batches. */
 import { ItemBuffers, type SealedItems } from '../core/buffer.ts';
+import { fits } from '../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../core/bytes/record-bytes.ts';
 import { internalPoison, NotPrepared } from '../core/internal-error.ts';
-import { fits } from '../core/outgoing-bytes.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../core/record.ts';
 import type { Held } from './in-hand.ts';

@@ -1,8 +1,9 @@
 /** What the parts of one owned shard share, from the claim to its loss. */
+
+import { fits } from '../core/bytes/batch-size.ts';
 import type { TerminalRecords } from '../core/bytes/terminal-records.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
-import { fits } from '../core/outgoing-bytes.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';

@@ -3,14 +3,13 @@
  * for the request that carries it; request and checksum are written around it in place, so that nothing is copied on the way to the
  * socket.
  */
+import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { varintSize, writeVarint } from '../../core/bytes/varint.ts';
+import { writeVarint } from '../../core/bytes/varint.ts';
 import { crc32c } from '../records/crc32c.ts';
 
-/** Bytes of a batch in front of its records. */
-export const BATCH_HEADER_BYTES = 61;
-/** Where its fields stand; the length counts what is behind it. */
+/** Where the fields of a batch stand; the length counts what is behind it. */
 const LENGTH_AT = 8;
 const LENGTH_END = 12;
 const MAGIC_AT = 16;
@@ -26,15 +25,6 @@ const COUNT_AT = 57;
 
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-
-/** A record's attributes and timestamp delta: all records of a batch have its timestamp. */
-const RECORD_HEAD_BYTES = 2;
-
-/** Bytes of a record in a batch. @param contentBytes its size in EncodedRecords @param place its number in the batch, from 0 */
-export function sizeInBatch(contentBytes: number, place: number): number {
-  const length = RECORD_HEAD_BYTES + varintSize(place) + contentBytes;
-  return varintSize(length) + length;
-}
 
 /** Who writes the batch, as the broker keeps count of it. */
 export interface ProducerFields {
@@ -111,7 +101,7 @@ export class OutgoingBatch {
     let at = start + BATCH_HEADER_BYTES;
     for (let place = 0; place < rows.length; place++) {
       const row = rows[place] as number;
-      at = writeVarint(buffer, RECORD_HEAD_BYTES + varintSize(place) + records.size(row), at);
+      at = writeVarint(buffer, lengthInBatch(records.size(row), place), at);
       buffer[at++] = 0;
       buffer[at++] = 0;
       at = writeVarint(buffer, place, at);

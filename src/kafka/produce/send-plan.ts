@@ -2,8 +2,10 @@
  * Plan of the sends of a transaction: one partition each, below the size that a broker takes. Nothing else splits by size, and a
  * send that spans two brokers may duplicate when one of them fails.
  */
+
+import { BATCH_HEADER_BYTES, sizeInBatch } from '../../core/bytes/batch-size.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { BATCH_HEADER_BYTES, type PlannedBatch, sizeInBatch } from './outgoing-batch.ts';
+import type { PlannedBatch } from './outgoing-batch.ts';
 import { murmur2, partitionOfHash } from './partitioner.ts';
 
 /** Below message.max.bytes (1,048,588 by default), and with the head of a request it fits a buffer of 1 MiB. */

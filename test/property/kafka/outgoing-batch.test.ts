@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { fits } from '../../../src/core/bytes/batch-size.ts';
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import { sizeOfRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { headBytes, OutgoingBatch } from '../../../src/kafka/produce/outgoing-batch.ts';
 import { partitionOf } from '../../../src/kafka/produce/partitioner.ts';
@@ -135,6 +137,24 @@ describe('an outgoing batch', () => {
         },
       ),
       { numRuns: 200 },
+    );
+  });
+
+  it('of one record is what `fits` holds against a topic’s limit, to the byte', () => {
+    // Sizes around which lengths take another byte.
+    const length = fc.oneof(
+      fc.nat({ max: 400 }),
+      fc.integer({ min: 8_100, max: 8_300 }),
+      fc.integer({ min: 1_048_300, max: 1_048_600 }),
+    );
+    fc.assert(
+      fc.property(length, (bytes) => {
+        const record = { key: 'k', value: Buffer.allocUnsafe(bytes) };
+        const [batch] = planBatchesTo(0, EncodedRecords.of([record]));
+        assert.ok(batch !== undefined);
+        const size = sizeOfRecord(record);
+        assert.deepEqual([fits(size, batch.bytes), fits(size, batch.bytes - 1)], [true, false]);
+      }),
     );
   });
 });
