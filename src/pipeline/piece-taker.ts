@@ -64,10 +64,12 @@ export class PieceTaker {
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = partition.position;
-    for (const [index, record] of piece.records.entries()) {
+    const { records } = piece;
+    for (let index = 0; index < records.length; index++) {
+      const record = records[index] as SourceRecord;
       const { offset } = record;
       if (index > 0 && context.clock.monotonic() - nowMs >= DECODING_TURN_MS) {
-        rest = { ...piece, records: piece.records.slice(index) };
+        rest = { ...piece, records: records.slice(index) };
         [unreadable, nextOffset] = [undefined, position];
         break;
       }
@@ -77,7 +79,7 @@ export class PieceTaker {
       position = offset;
       const decoded = partition.isClaimed(offset) ? undefined : this.#decode(record, partition.replay);
       if (decoded === 'unprepared') {
-        rest = { ...piece, records: piece.records.slice(index) };
+        rest = { ...piece, records: records.slice(index) };
         [unreadable, nextOffset] = [undefined, position];
         break;
       }

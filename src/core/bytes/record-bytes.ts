@@ -8,6 +8,7 @@ import { varintSize, writeVarint } from './varint.ts';
 /** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
   let size = partSize(key) + partSize(value) + varintSize(headers.length);
+  if (headers.length === 0) return size;
   for (const [name, one] of headers) size += partSize(name) + partSize(one);
   return size;
 }
