@@ -5,7 +5,6 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 import { Activity } from '../console/activity.ts';
 import { Console } from '../console/console.ts';
 import { RecentProblems } from '../console/recent-problems.ts';
-import { BufferPool } from '../core/bytes/buffer-pool.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import type { Tracer } from '../core/ports/tracing.ts';
 import { connectKafka, type KafkaConnection, questionFailure } from '../kafka/index.ts';
@@ -48,8 +47,6 @@ const HEAP_GROWTH = '--heap-growing-percent=80';
 const STUCK_AFTER_MS = 60_000;
 /** One partition's share of a fetch: while memory is short, each shard holds one such part (docs/operations.md, Memory). */
 const FETCH_PARTS = 8;
-/** Kept at most for the next requests of a pipeline. */
-const POOL_IDLE_BYTES = 4 * 1024 * 1024;
 /** Of the shutdown's time, kept for what comes after the transactions in hand: the last answers, and the process's own end. */
 const CLOSING_MS = 750;
 /** Of the same time, for the last traces at most, and no more than half of it: a collector that does not answer holds up no restart. */
@@ -222,7 +219,7 @@ function supervise(parts: {
       }),
       producers: kafka.producers({
         ...topics,
-        pool: new BufferPool(POOL_IDLE_BYTES),
+        pool: budget.pool,
         transactionTimeoutMs: tuning.transactionTimeoutMs,
       }),
       admin: kafka.admin,
