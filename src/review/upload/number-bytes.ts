@@ -1,0 +1,41 @@
+/** Numbers as text in a buffer, without a string for the common ones. */
+
+/** Most bytes of a number: `-1.2345678901234567e-308`. */
+export const NUMBER_ROOM = 24;
+
+/** More digits than these do not fit 32 bits. */
+const BILLION = 1_000_000_000;
+
+/** Writes a number as `String` does. @returns where the next byte goes */
+export function writeNumber(to: Buffer, value: number, at: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return writeWhole(to, value, at);
+  return writeAscii(to, String(value), at);
+}
+
+/** Writes a short text of ASCII. @returns where the next byte goes */
+export function writeAscii(to: Buffer, text: string, start: number): number {
+  for (let i = 0; i < text.length; i++) to[start + i] = text.charCodeAt(i);
+  return start + text.length;
+}
+
+function writeWhole(to: Buffer, value: number, start: number): number {
+  if (value < BILLION) return writeDigits(to, value, digitsOf(value), start);
+  const high = Math.floor(value / BILLION);
+  return writeDigits(to, value - high * BILLION, 9, writeWhole(to, high, start));
+}
+
+function digitsOf(value: number): number {
+  let digits = 1;
+  for (let limit = 10; value >= limit; limit *= 10) digits++;
+  return digits;
+}
+
+function writeDigits(to: Buffer, value: number, digits: number, start: number): number {
+  let rest = value;
+  for (let at = start + digits - 1; at >= start; at--) {
+    const higher = (rest / 10) | 0;
+    to[at] = 0x30 + rest - higher * 10;
+    rest = higher;
+  }
+  return start + digits;
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
+import { parseKeepingDigits } from '../../../src/core/exact-json.ts';
+import type { ContentItem, JsonObject } from '../../../src/core/record.ts';
+import { type ColumnOptions, DEFAULT_COLUMNS, RowLayout } from '../../../src/review/columns.ts';
+import { CsvRows } from '../../../src/review/upload/csv-rows.ts';
+import { contentItem } from '../../unit/review/sample.ts';
+import { headers, hostileText, keyBytes, metadataText } from './hostile.ts';
+
+/** Whole numbers of each length, and what a record batch can hold beside. */
+const integer = fc.oneof(
+  fc.integer({ min: 0, max: 15 }).chain((digits) => fc.integer({ min: 0, max: 10 ** digits })),
+  fc.constantFrom(-1, 999_999_999, 1_000_000_000, Number.MAX_SAFE_INTEGER, 2 ** 31, 2 ** 32),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(Number),
+);
+const count = integer.filter((value) => Number.isSafeInteger(value) && value >= 0);
+
+/** Numbers as `JSON.parse` and expressions give them: negative zero, exponents, many digits. */
+const numbers = fc.oneof(fc.constantFrom(-0, 1e21, 1e-7, 5e-324, -1.7976931348623157e308, 0.1), fc.double(), integer);
+
+const metadata: fc.Arbitrary<JsonObject> = fc.oneof(
+  { weight: 4, arbitrary: metadataText.map((text) => parseKeepingDigits(text) as JsonObject) },
+  { weight: 2, arbitrary: fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__', 'lang'), fc.oneof(numbers, hostileText)) },
+  // Many columns.
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.nat(60), fc.nat(60)).map(([from, size]) => {
+      return Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${from + i}`, i]));
+    }),
+  },
+);
+
+/** Texts that fill slabs, so that the rows behind them lie at their borders. */
+const filler = fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom('x', '"', 'é', '€,')).map(([length, unit]) =>
+  unit.repeat(length),
+);
+
+const item: fc.Arbitrary<ContentItem> = fc
+  .record(
+    {
+      partition: count,
+      offset: count,
+      timestampMs: integer,
+      key: fc.oneof(keyBytes, fc.constant(Buffer.from('user-1'))),
+      outputKey: keyBytes,
+      headers: fc.oneof(headers, fc.constant([])),
+      content: fc.oneof({ weight: 4, arbitrary: hostileText }, { weight: 1, arbitrary: filler }),
+      metadata,
+      expected: fc.option(hostileText, { nil: undefined }),
+      replay: fc.constantFrom(0, 0, 3),
+    },
+    { requiredKeys: ['partition', 'offset', 'timestampMs', 'key', 'content', 'metadata'] },
+  )
+  .map((over) => contentItem(over));
+
+const options: fc.Arbitrary<ColumnOptions> = fc.record({
+  referenceColumn: fc.constantFrom('connector_ref', 'réf, "x"'),
+  resultColumn: fc.constantFrom(undefined, 'lang'),
+  maxMetadataColumns: fc.constantFrom(200, 200, 3, 0),
+  escapeFormulas: fc.boolean(),
+});
+
+/** The same rows by csv-stringify. */
+function oracle(items: readonly ContentItem[], columns: ColumnOptions): Buffer {
+  const layout = new RowLayout(columns);
+  for (const one of items) layout.observe(one);
+  const table = [layout.header(), ...items.map((one) => layout.row(one))];
+  return Buffer.from(stringify(table, { record_delimiter: '\r\n', quote_record_delimiter: true }));
+}
+
+const broken = new Error('this item cannot be written');
+
+/** An item that fails when its row is half written: at a value of its metadata, or later. */
+const failing = fc
+  .tuple(item, fc.constantFrom('metadata', 'expected', 'headers', 'key'), metadata)
+  .map(([good, member, more]): ContentItem => {
+    const fails = { enumerable: true, get: (): never => assert.fail(broken) };
+    if (member !== 'metadata') return Object.defineProperty({ ...good }, member, fails);
+    // The columns of `good` and `more` would be new.
+    const value = Object.defineProperty({ a: 1 }, 'toJSON', fails);
+    return { ...good, metadata: { ...good.metadata, 'a value that fails': value, ...more } };
+  });
+
+test('rows are byte for byte those of csv-stringify, and of an item that fails nothing is left', async () => {
+  const entry = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ item, fails: fc.constant(false) }) },
+    { weight: 1, arbitrary: fc.record({ item: failing, fails: fc.constant(true) }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(entry, { maxLength: 12 }), options, async (entries, columns) => {
+      const pool = new BufferPool(1024 * 1024);
+      const rows = new CsvRows(columns, pool);
+      for (const { item, fails } of entries) {
+        if (fails) assert.throws(() => rows.add(item), broken);
+        else rows.add(item);
+      }
+      const good = entries.filter(({ fails }) => !fails).map(({ item }) => item);
+      const encoded = await rows.finish();
+      assert.equal(encoded.body.toString('latin1'), oracle(good, columns).toString('latin1'));
+      assert.equal(encoded.rows, good.length);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a batch of a few thousand items, whose rows lie across many slabs, is that of csv-stringify too', async () => {
+  const many = fc.array(item, { minLength: 2_000, maxLength: 3_000, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(many, async (items) => {
+      const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+      for (const one of items) rows.add(one);
+      const { body } = await rows.finish();
+      assert.ok(body.equals(oracle(items, DEFAULT_COLUMNS)));
+    }),
+    // To shrink such a batch takes minutes.
+    { numRuns: 3, endOnFailure: true },
+  );
+});
