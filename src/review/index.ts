@@ -5,13 +5,13 @@ import { ServiceError } from '../core/service-error.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../service/contract.ts';
 import { foldName, problemWithReferenceColumn } from './column-names.ts';
 import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
-import { CollectedRows } from './csv-upload.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
 import type { ResultNotice } from './result-row.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
 import type { BatchState, ReviewService } from './review-service.ts';
+import { CsvRows } from './upload/csv-rows.ts';
 
 export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOptions> {
   /** The source topic, part of every decision. */
@@ -64,7 +64,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     name: 'review',
     prepare: (records, signal) => mapping.format.prepare?.(records, signal),
     decode: createDecoder(mapping),
-    rows: () => new CollectedRows(columns),
+    rows: (pool) => new CsvRows(columns, pool),
 
     async create(type, signal) {
       const batch = await service.createBatch(type, { signal });

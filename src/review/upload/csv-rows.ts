@@ -12,8 +12,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { pooledBody, Slabs } from '../../core/bytes/slabs.ts';
-import type { EncodedBody } from '../../core/ports/pipeline-kind.ts';
-import type { RowSink } from '../../core/ports/row-sink.ts';
+import type { EncodedBody, RowSink } from '../../core/ports/row-sink.ts';
 import type { ContentItem, JsonValue } from '../../core/record.ts';
 import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../service/contract.ts';
 import { ColumnNames } from '../column-names.ts';
@@ -106,6 +105,7 @@ export class CsvRows implements RowSink {
 
   release(): void {
     this.#slabs.release();
+    this.#columns.drop(0);
     this.#cuts = [];
     this.#stages = [];
   }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { parseKeepingDigits } from '../../../src/core/exact-json.ts';
 import type { ContentItem, JsonObject } from '../../../src/core/record.ts';
-import { type ColumnOptions, DEFAULT_COLUMNS, RowLayout } from '../../../src/review/columns.ts';
+import { type ColumnOptions, DEFAULT_COLUMNS } from '../../../src/review/columns.ts';
 import { CsvRows } from '../../../src/review/upload/csv-rows.ts';
 import { contentItem } from '../../unit/review/sample.ts';
 import { headers, hostileText, keyBytes, metadataText } from './hostile.ts';
+import { plainUpload } from './plain-upload.ts';
 
 /** Whole numbers of each length, and what a record batch can hold beside. */
 const integer = fc.oneof(
@@ -34,9 +34,9 @@ const metadata: fc.Arbitrary<JsonObject> = fc.oneof(
 );
 
 /** Texts that fill slabs, so that the rows behind them lie at their borders. */
-const filler = fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom('x', '"', 'é', '€,')).map(([length, unit]) =>
-  unit.repeat(length),
-);
+const filler = fc
+  .tuple(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom('x', '"', 'é', '€,'))
+  .map(([length, unit]) => unit.repeat(length));
 
 const item: fc.Arbitrary<ContentItem> = fc
   .record(
@@ -62,14 +62,6 @@ const options: fc.Arbitrary<ColumnOptions> = fc.record({
   maxMetadataColumns: fc.constantFrom(200, 200, 3, 0),
   escapeFormulas: fc.boolean(),
 });
-
-/** The same rows by csv-stringify. */
-function oracle(items: readonly ContentItem[], columns: ColumnOptions): Buffer {
-  const layout = new RowLayout(columns);
-  for (const one of items) layout.observe(one);
-  const table = [layout.header(), ...items.map((one) => layout.row(one))];
-  return Buffer.from(stringify(table, { record_delimiter: '\r\n', quote_record_delimiter: true }));
-}
 
 const broken = new Error('this item cannot be written');
 
@@ -99,8 +91,11 @@ test('rows are byte for byte those of csv-stringify, and of an item that fails n
       }
       const good = entries.filter(({ fails }) => !fails).map(({ item }) => item);
       const encoded = await rows.finish();
-      assert.equal(encoded.body.toString('latin1'), oracle(good, columns).toString('latin1'));
+      assert.equal(encoded.body.toString('latin1'), plainUpload(good, columns).toString('latin1'));
       assert.equal(encoded.rows, good.length);
+      assert.deepEqual([rows.heldBytes, pool.lentBytes], [0, encoded.heldBytes]);
+      encoded.release();
+      assert.equal(pool.lentBytes, 0);
     }),
     { numRuns: 2_000 },
   );
@@ -113,7 +108,7 @@ test('a batch of a few thousand items, whose rows lie across many slabs, is that
       const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
       for (const one of items) rows.add(one);
       const { body } = await rows.finish();
-      assert.ok(body.equals(oracle(items, DEFAULT_COLUMNS)));
+      assert.ok(body.equals(plainUpload(items, DEFAULT_COLUMNS)));
     }),
     // To shrink such a batch takes minutes.
     { numRuns: 3, endOnFailure: true },

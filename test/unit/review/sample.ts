@@ -1,10 +1,13 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
+import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import type { JobContext, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ReadRow } from '../../../src/core/read-row.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../src/core/record.ts';
+import { DEFAULT_COLUMNS } from '../../../src/review/columns.ts';
 import { type ReviewOptions, reviewKind } from '../../../src/review/index.ts';
 import type { ReviewService } from '../../../src/review/review-service.ts';
+import { CsvRows } from '../../../src/review/upload/csv-rows.ts';
 
 export const SIGNAL = new AbortController().signal;
 
@@ -59,6 +62,13 @@ export function kindWithFile(
       download: typeof chunks === 'function' ? chunks : () => iterate(chunks),
     }),
   );
+}
+
+/** The upload of these items. */
+export async function uploadOf(items: Iterable<ContentItem>, columns = DEFAULT_COLUMNS): Promise<string> {
+  const rows = new CsvRows(columns, new BufferPool(0));
+  for (const item of items) rows.add(item);
+  return String((await rows.finish()).body);
 }
 
 export function scriptedService(over: Partial<ReviewService> = {}): ReviewService {
