@@ -42,6 +42,22 @@ test('intake is full at its share of the budget, buffered and sealed together, a
   assert.equal(budget.intakeFull, false);
 });
 
+test('buffers that wait for their next owner are an eighth of the budget at most, and count against intake until they have one', () => {
+  const budget = new MemoryBudget(1024 * 1024);
+  const { pool } = budget;
+  const buffers = Array.from({ length: 4 }, () => pool.take(64 * 1024));
+  assert.deepEqual([pool.lentBytes, pool.idleBytes], [256 * 1024, 0]);
+  for (const buffer of buffers) pool.give(buffer);
+  assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 128 * 1024]);
+  budget.buffer(1024 * 1024 * INTAKE_SHARE - 128 * 1024);
+  assert.equal(budget.intakeFull, true);
+  const again = pool.take(40_000);
+  assert.equal(budget.intakeFull, false);
+  assert.ok(buffers.includes(again));
+  pool.drop(again);
+  assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 64 * 1024]);
+});
+
 test('what works on results does not stop intake, and intake that used its share leaves the rest to it', async () => {
   const budget = new MemoryBudget(1000);
   await budget.work(1000, forever);

@@ -1,6 +1,8 @@
 /** DESIGN 3 'Seal and create': when a batch may be uploaded, and what a failed call costs. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EncodedBody } from '../../../src/core/ports/row-sink.ts';
+import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { UploadWatch } from '../../support/engine/upload-watch.ts';
 import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
@@ -87,6 +89,34 @@ test('an upload that failed after all is tried again for the same batch, one who
     await world.untilSettled(MINUTE);
     world.assertExactlyOnce();
     assert.deepEqual([batches(world).length, world.service.submissions(0, 0)], [1, 1]);
+  }
+});
+
+test('a body whose upload failed once is not written over by what comes after it: its buffer is not used again', async () => {
+  for (const fails of [false, true]) {
+    const bodies: EncodedBody[] = [];
+    const upload: WrapPorts = (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: async (job, body, signal) => {
+          if (bodies.push(body) === 1 && fails) throw new ServiceError('unavailable', 'reset', { operation: 'upload' });
+          await ports.kind.upload(job, body, signal);
+        },
+      }),
+    });
+    const world = new World({ partitions: 1, wrap: upload });
+    const instance = world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.untilSettled(MINUTE);
+    world.assertExactlyOnce();
+    const { pool } = instance.budget;
+    const { buffer } = bodies[0]?.body ?? assert.fail('nothing was uploaded');
+    // Both are idle, or only what held the rows.
+    const [one, other] = [pool.take(1), pool.take(1)];
+    assert.equal(
+      [one, other].some((next) => next.buffer === buffer),
+      !fails,
+    );
   }
 });
 

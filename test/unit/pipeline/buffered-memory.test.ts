@@ -1,0 +1,43 @@
+/** What batches that are being filled take of the memory budget (I7). Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JsonLines } from '../../../src/import/jsonl-upload.ts';
+import { changed } from '../../support/engine/changed.ts';
+import { type Instance, World } from '../../support/engine/world.ts';
+import { sourceValue } from '../../support/memory/scripted-kind.ts';
+
+/** A batch and its first sixteen coordinates. */
+const EMPTY_BYTES = 1024 + 16 * 20;
+
+/** Rows lie in slabs, as in a real kind, and nothing seals for an hour. */
+function filling(): { world: World; instance: Instance } {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 8 * 1024 * 1024,
+    options: { batch: { maxRows: 100_000, maxBytes: 8 * 1024 * 1024, maxAgeMs: 3_600_000 } },
+    wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { rows: (pool) => new JsonLines(pool) }) }),
+  });
+  return { world, instance: world.start() };
+}
+
+test('a batch that is being filled counts the buffers that its rows lie in, and its coordinates', async () => {
+  const { world, instance } = filling();
+  for (let n = 0; n < 1_000; n++) world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(400) }));
+  await world.clock.advance(10_000);
+  assert.equal(instance.gauge('items_buffered'), 1_000);
+  const { usedBytes, pool } = instance.budget;
+  assert.equal(usedBytes, pool.lentBytes + 1024 + 1024 * 20);
+  assert.ok(pool.lentBytes >= 1_000 * 401 && pool.lentBytes < 2 * 1_000 * 401, `${pool.lentBytes} bytes of slabs`);
+});
+
+test('a hundred types with one item each take some kilobytes each, and give them back when their owner stops', async () => {
+  const { world, instance } = filling();
+  for (let n = 0; n < 100; n++) world.event(0, `type ${n}`);
+  await world.clock.advance(10_000);
+  assert.equal(instance.gauge('items_buffered'), 100);
+  const { budget } = instance;
+  assert.equal(budget.usedBytes, 100 * (8 * 1024 + EMPTY_BYTES));
+  assert.equal(budget.pool.lentBytes, 100 * 8 * 1024);
+  await world.through(instance.stop());
+  assert.deepEqual([budget.usedBytes, budget.pool.lentBytes], [0, 0]);
+});
