@@ -5,7 +5,7 @@
  */
 import type { AdmitLargeRecord, FetchedBatch, RecordPiece, Stream } from '../core/ports/kafka.ts';
 import type { UnusableOffset } from './offsets.ts';
-import { type AbortedTransaction, type FetchedBytes, nextOffset, type ReadLimits, readPieces } from './records/index.ts';
+import { type AbortedTransaction, type FetchedBytes, lastBatch, type ReadLimits, readPieces } from './records/index.ts';
 
 /** One partition of a fetch response. */
 export interface PartitionData {
@@ -49,20 +49,21 @@ export class PartitionFetch {
     this.fetchedOffset = fetchedOffset;
     this.fetchOffset = Number(fetchedOffset);
     this.endOffset = Number(data.lastStableOffset ?? data.highWatermark);
-    this.#fetched = {
+    const fetched: FetchedBytes = {
       partition: data.partition,
       fetchOffset: this.fetchOffset,
       endOffset: Number(data.highWatermark),
       bytes: data.messages,
       aborted: data.abortedTransactions ?? [],
     };
-    let next = this.fetchOffset;
+    let last: ReturnType<typeof lastBatch>;
     try {
-      next = nextOffset(this.#fetched);
+      last = lastBatch(fetched);
     } catch (error) {
       this.failure = error as UnusableOffset;
     }
-    this.nextOffset = next;
+    this.#fetched = { ...fetched, lastIntact: last?.intact };
+    this.nextOffset = last?.to ?? this.fetchOffset;
   }
 
   get bytes(): number {

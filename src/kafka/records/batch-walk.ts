@@ -127,6 +127,7 @@ export function* placeBatches({
   bytes,
   fetchOffset,
   endOffset,
+  lastIntact,
 }: Omit<FetchedBytes, 'aborted' | 'partition'>): Generator<PlacedBatch> {
   if (endOffset > Number.MAX_SAFE_INTEGER) throw new UnusableOffset(String(endOffset));
   let position = fetchOffset;
@@ -148,8 +149,15 @@ export function* placeBatches({
   }
   if (held === undefined) return;
   const first = Math.max(position, held.baseOffset);
-  if (isIntact(bytes, held)) yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
+  if (lastIntact ?? isIntact(bytes, held)) yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
   else yield place(held, Math.max(first + 1, held.magic === 2 ? Math.min(held.lastOffset + 1, endOffset) : 0), false);
+}
+
+/** Returns the last complete batch, looked at; undefined when there is none. @throws UnusableOffset as placeBatches does */
+export function lastBatch(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): PlacedBatch | undefined {
+  let last: PlacedBatch | undefined;
+  for (const batch of placeBatches(fetched)) last = batch;
+  return last;
 }
 
 /**
@@ -157,7 +165,5 @@ export function* placeBatches({
  * @throws UnusableOffset as placeBatches does
  */
 export function nextOffset(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): number {
-  let next = fetched.fetchOffset;
-  for (const { to } of placeBatches(fetched)) next = to;
-  return next;
+  return lastBatch(fetched)?.to ?? fetched.fetchOffset;
 }

@@ -13,6 +13,8 @@ export interface FetchedBytes {
   readonly endOffset: number;
   readonly bytes: Buffer;
   readonly aborted: readonly AbortedTransaction[];
+  /** Whether the checksum of the last complete batch is right, where that is known: a batch may be all of the response. */
+  readonly lastIntact?: boolean | undefined;
 }
 
 export interface ReadLimits {

@@ -2,7 +2,7 @@
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
 import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
-import { MalformedError, type VarintReader } from './varint-reader.ts';
+import { MalformedError, NO_BYTES, type VarintReader } from './varint-reader.ts';
 
 /** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
 export const HEAD_BYTES = 16;
@@ -18,7 +18,7 @@ export class RecordParser implements RecordPlaces {
   /** Known after `head`, like the timestamp; the others after `body`. */
   offset = -1;
   timestampMs = -1;
-  bytes: Buffer = Buffer.alloc(0);
+  bytes = NO_BYTES;
   keyStart = 0;
   keyLength = -1;
   valueStart = 0;

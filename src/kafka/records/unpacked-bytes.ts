@@ -1,5 +1,6 @@
 /** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
 import type { Stretches } from './compression/stretches.ts';
+import { NO_BYTES } from './varint-reader.ts';
 
 /** Stretches unpacked in a row before the event loop gets its turn. */
 const STRETCHES_IN_A_ROW = 16;
@@ -8,7 +9,7 @@ export class UnpackedBytes {
   readonly #stretches: Stretches;
   readonly #maxBytes: number;
   /** Bytes at hand begin at `at`. */
-  head: Buffer = Buffer.alloc(0);
+  head = NO_BYTES;
   at = 0;
   #rest: Buffer[] = [];
   #length = 0;

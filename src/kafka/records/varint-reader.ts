@@ -1,10 +1,13 @@
 /** Zigzag varints and what they count, by plain arithmetic: no BigInt, and no byte beyond `end`. */
 
+/** Shared: an empty buffer of its own costs more than the batch that it is made for. */
+export const NO_BYTES: Buffer = Buffer.alloc(0);
+
 /** Bytes that are no record. Its text names no content. */
 export class MalformedError extends Error {}
 
 export class VarintReader {
-  bytes: Buffer = Buffer.alloc(0);
+  bytes = NO_BYTES;
   #end = 0;
   at = 0;
 

@@ -20,6 +20,14 @@ const two = (given: RawBatch = {}) =>
   });
 
 describe('a fetch of one partition', () => {
+  it('looks at the checksum of its last batch once: that may be a megabyte', async () => {
+    const fetched = data([two()]);
+    const fetch = new PartitionFetch('t', '5', fetched);
+    fetched.messages[17] = (fetched.messages[17] as number) ^ 1;
+    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL))
+      assert.deepEqual([records.length, unreadable], [2, undefined]);
+  });
+
   it('passes a batch whose last records were compacted away, and one that is empty', () => {
     assert.equal(new PartitionFetch('t', '5', data([two({ lastDelta: 3 })])).nextOffset, 9);
     const empty = new PartitionFetch('t', '5', data([two({ records: [], lastDelta: 3 })]));
