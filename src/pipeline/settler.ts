@@ -27,6 +27,9 @@ export interface DownloadAgain {
 
 export type SettleOutcome = 'done' | DownloadAgain | JobFailure;
 
+/** Most bytes of the slices of a chunk, for each byte that it may have: buffers come in powers of two. */
+const SLICES_PER_CHUNK = 2;
+
 export class Settler {
   readonly #shard: ShardRuntime;
   readonly #kind: ResultFileKind;
@@ -41,7 +44,10 @@ export class Settler {
     const { context, signal } = this.#shard;
     return this.#shard.permitted('downloads', async () => {
       signal.throwIfAborted();
-      const release = await this.#shard.saysWhy('work_memory', context.budget.work(context.options.chunk.maxBytes, signal));
+      const release = await this.#shard.saysWhy(
+        'work_memory',
+        context.budget.work(SLICES_PER_CHUNK * context.options.chunk.maxBytes, signal),
+      );
       this.#shard.status(job).phase = 'settling';
       try {
         return await new Pass(this.#shard, this.#kind, job, status, download).run();
@@ -169,9 +175,9 @@ class Pass {
       this.#looked.push(slice);
       this.#lookedBytes += slice.bytes.length;
     }
-    // Rows that are not taken hold no less memory than others.
+    // Rows that are dropped, and room behind the rows, hold memory as well.
     if (this.#decisions.length === 0) this.#release();
-    else if (this.#shard.chunk.isFull(0, this.#lookedBytes)) await this.#flush();
+    else if (this.#shard.chunk.isFull(0, this.#lookedBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
 
   #drop({ malformed, crash }: MalformedRow): void {
