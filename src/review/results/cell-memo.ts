@@ -7,17 +7,18 @@ interface Entry<T> {
   readonly made: T;
 }
 
-/** Entries that are compared byte by byte. */
-const RECENT = 8;
+/** Entries that are found by a hash of their bytes; a power of two. */
+const RECENT = 64;
+/** Bytes that go into a hash, at most twice as many. */
+const SAMPLES = 32;
 /** Entries that are found by their text. */
 const REMEMBERED = 512;
 const MAX_BYTES = 1024;
 
 export class CellMemo<T> {
   readonly #make: (text: string) => T;
-  readonly #recent: Entry<T>[] = [];
+  readonly #recent: (Entry<T> | undefined)[] = new Array(RECENT).fill(undefined);
   readonly #known = new Map<string, T>();
-  #oldest = 0;
 
   /** @param make what a cell's text becomes; larger cells and rare ones are made again */
   constructor(make: (text: string) => T) {
@@ -31,15 +32,15 @@ export class CellMemo<T> {
 
   /** @param isDoubled whether two quotes in the bytes are one */
   at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
-    for (const entry of this.#recent) {
-      if (entry.isDoubled === isDoubled && isEqual(entry.bytes, bytes, start, end)) return entry.made;
-    }
+    const slot = slotOf(bytes, start, end);
+    const recent = this.#recent[slot];
+    if (recent !== undefined && recent.isDoubled === isDoubled && isEqual(recent.bytes, bytes, start, end)) return recent.made;
     const raw = bytes.toString('utf8', start, end);
     const text = isDoubled ? raw.replaceAll('""', '"') : raw;
     if (end - start > MAX_BYTES) return this.#make(text);
     const known = this.#known.get(text);
     if (known !== undefined) {
-      this.#keep({ bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made: known });
+      this.#recent[slot] = { bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made: known };
       return known;
     }
     const made = this.#make(text);
@@ -47,11 +48,13 @@ export class CellMemo<T> {
     this.#known.set(text, made);
     return made;
   }
+}
 
-  #keep(entry: Entry<T>): void {
-    if (this.#recent.length < RECENT) this.#recent.push(entry);
-    else this.#recent[this.#oldest++ % RECENT] = entry;
-  }
+function slotOf(bytes: Buffer, start: number, end: number): number {
+  const step = 1 + Math.floor((end - start) / SAMPLES);
+  let hash = end - start;
+  for (let at = start; at < end; at += step) hash = (hash * 31 + (bytes[at] as number)) | 0;
+  return (hash ^ (hash >>> 6) ^ (hash >>> 12)) & (RECENT - 1);
 }
 
 function isEqual(one: Buffer, bytes: Buffer, start: number, end: number): boolean {

@@ -23,8 +23,9 @@ export class SliceWriter {
   #results: string[] = [];
   readonly #places = new Map<string, number>();
   #others: (MalformedRow | BrokenRow)[] = [];
-  /** Rows of the slice before: the next has about as many. */
+  /** Of the slice before: the next has about as many. */
   #rowsBefore = 0;
+  #bytesBefore = 0;
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms;
@@ -39,7 +40,7 @@ export class SliceWriter {
   reserve(bytes: number): Buffer {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
-    const larger = this.#rooms.take(Math.max(this.#end + bytes, (room?.length ?? 0) * 2));
+    const larger = this.#rooms.take(Math.max(this.#end + bytes, room === undefined ? this.#bytesBefore : room.length * 2));
     this.#room = larger;
     if (room !== undefined) {
       room.copy(larger, 0, 0, this.#end);
@@ -89,6 +90,7 @@ export class SliceWriter {
       others: this.#others,
     };
     this.#rowsBefore = this.#rows;
+    this.#bytesBefore = Math.ceil(this.#end * 1.1);
     this.#room = undefined;
     this.#end = 0;
     this.#rows = 0;
