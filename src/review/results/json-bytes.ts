@@ -85,7 +85,7 @@ export function putCount(to: Buffer, value: number, start: number): number {
   let rest = value;
   for (let at = start + digits - 1; at >= start; at--) {
     const tenth = Math.floor(rest / 10);
-    to[at] = ZERO + rest - tenth * 10;
+    to[at] = ZERO + (rest - tenth * 10);
     rest = tenth;
   }
   return start + digits;
