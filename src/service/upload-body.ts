@@ -10,6 +10,11 @@ export interface StreamBody {
   readonly repeatable?: boolean;
 }
 
+/** End of a body that is copied (`BodySource.open`). */
+const TAIL_BYTES = 16 * 1024;
+/** A body up to here is copied as a whole. What comes before the tail of a longer one is above a socket's high watermark (64 KiB), so that the tail waits until it is through. */
+const COPIED_BYTES = 128 * 1024;
+
 export type UploadBody = Buffer | StreamBody;
 
 /** The bodies of one upload's tries, and what went wrong while one was made. */
@@ -33,11 +38,17 @@ export class BodySource {
     return !this.repeatable && this.#stream !== undefined;
   }
 
-  /** The body, from its beginning. What was opened before is closed. */
+  /**
+   * The body, from its beginning. What was opened before is closed.
+   *
+   * A storage may answer before it has read the body, and the caller may then write over it: undici goes on to send a Buffer all the
+   * same. It hangs up on a stream that is not through; what it may still hold of one that is, is a copy.
+   */
   open(): Buffer | Readable {
-    if (Buffer.isBuffer(this.#body)) return this.#body;
     this.close();
-    this.#stream = Readable.from(this.#counted(this.#body.open), { objectMode: false });
+    const body = this.#body;
+    if (Buffer.isBuffer(body) && body.length <= COPIED_BYTES) return Buffer.from(body);
+    this.#stream = Readable.from(Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open), { objectMode: false });
     // Its errors are told by throwIfFailed; a stream without a listener would throw them.
     this.#stream.on('error', () => {});
     return this.#stream;
@@ -73,4 +84,10 @@ export class BodySource {
     }
     if (held !== undefined) yield held;
   }
+}
+
+function* withOwnTail(body: Buffer): Generator<Buffer, void, void> {
+  const tail = body.length - TAIL_BYTES;
+  yield body.subarray(0, tail);
+  yield Buffer.from(body.subarray(tail));
 }

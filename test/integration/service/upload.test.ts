@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import test from 'node:test';
 import type { ServiceFailure } from '../../../src/core/service-error.ts';
 import { USER_AGENT } from '../../../src/service/version.ts';
@@ -127,6 +128,27 @@ test('a good answer whose body never ends is left, and its connection with it', 
   });
   await clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 }).client.upload(server.url, BODY, CSV);
   await left.promise;
+});
+
+test('once an upload has resolved its body may be written over, also when the storage answered before it had read it', async (t) => {
+  const body = Buffer.alloc(32 * 1024 * 1024, 'a');
+  const answered = Promise.withResolvers<Socket>();
+  const over = Promise.withResolvers<void>();
+  let bodyBytes = -1;
+  const server = await rawServer(t, (socket, received) => {
+    if (bodyBytes === -1) {
+      socket.on('close', over.resolve).pause();
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', () => answered.resolve(socket));
+    }
+    bodyBytes = received.length - received.indexOf('\r\n\r\n') - 4;
+    if (bodyBytes >= body.length) over.resolve();
+  });
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, body, CSV);
+  body.fill('b');
+  (await answered.promise).resume();
+  await over.promise;
+  assert.ok(bodyBytes > 0);
+  assert.equal(server.received[0]?.slice(-bodyBytes).indexOf('b'), -1);
 });
 
 test('a refusal whose text is cut is still that refusal', async (t) => {
