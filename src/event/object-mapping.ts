@@ -121,10 +121,13 @@ export function jsonBytes(value: unknown, limit: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2;
   if (typeof value !== 'object' || value === null) return String(value).length;
   let bytes = 2;
-  const isList = Array.isArray(value);
-  for (const name of Object.keys(value)) {
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && bytes <= limit; at++) bytes += 1 + jsonBytes(value[at], limit - bytes - 1);
+    return bytes;
+  }
+  for (const name in value) {
     if (bytes > limit) break;
-    bytes += 1 + (isList ? 0 : Buffer.byteLength(name) + 3);
+    bytes += 4 + Buffer.byteLength(name);
     bytes += jsonBytes((value as Readonly<Record<string, unknown>>)[name], limit - bytes);
   }
   return bytes;
