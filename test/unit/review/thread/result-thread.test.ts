@@ -249,6 +249,31 @@ test('notices reach the pipeline whose file it was; a last row without line end 
   assert.deepEqual(other, []);
 });
 
+test('buffers that are in a thread when it ends are not counted as lent any more', async () => {
+  const lost = new BufferPool(1024 * 1024);
+  const own = new ResultThread(lost);
+  const text = HEADER + Array.from({ length: 5000 }, (_, n) => row(n)).join('');
+  const endless = async function* () {
+    for (;;) yield* pieces(text, 65_536);
+  };
+  const files = Array.from({ length: 3 }, () =>
+    own
+      .reader(SETTINGS, () => {})(endless(), FILE)
+      [Symbol.asyncIterator](),
+  );
+  const first = await Promise.all(files.map((file) => file.next()));
+  for (const { value } of first) value?.release();
+  assert.ok(lost.lentBytes > 0);
+  await own.close();
+  for (const file of files) {
+    const rest = async () => {
+      for (;;) (await file.next()).value?.release();
+    };
+    await assert.rejects(rest(), /the thread that reads result files ended/);
+  }
+  assert.equal(lost.lentBytes, 0);
+});
+
 test('a thread that ends fails its files, and the next file has a new one', async () => {
   const own = new ResultThread(pool);
   const read = own.reader(SETTINGS, () => {});
