@@ -5,6 +5,7 @@
  *   npm run bench -- [--records N] [--rounds N]    the main load against the bare loop, constant input, and latency
  *   npm run bench -- --table [--only TEXT]         other loads
  *   npm run bench -- --two                         two processes on one topic against one
+ *   npm run bench -- --stages                      stages of the way of an item, each alone: µs and bytes of garbage
  *   … --against DIRECTORY                          also another build of the connector: a checkout that has its dist/
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,6 +19,7 @@ import { type Load, posts, write } from './load.ts';
 import { median } from './process-time.ts';
 import { bareRound, type ConnectorRound, type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
 import { measureScenarios } from './scenarios.ts';
+import { measureStages } from './stages.ts';
 import { steadyRun } from './steady.ts';
 
 const { values } = parseArgs({
@@ -27,6 +29,7 @@ const { values } = parseArgs({
     table: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     two: { type: 'boolean', default: false },
+    stages: { type: 'boolean', default: false },
     against: { type: 'string' },
   },
 });
@@ -44,18 +47,23 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const toText = ({ perSecond, cpuUs, peakMiB }: Round): string =>
   `${Math.round(perSecond)}/s, ${cpuUs.toFixed(1)} µs of a processor an item, peak RSS ${Math.round(peakMiB)} MiB`;
 
-const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));
-const cluster = await startKafka();
-const kafka = new TestKafka(cluster.brokers);
-print(`Node ${process.version}, ${availableParallelism()} processors`);
-try {
-  if (values.table) await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
-  else if (values.two) await compareTwo(kafka, directory);
-  else await compareBare(kafka, directory);
-} finally {
-  await kafka.close();
-  await cluster.stop();
-  rmSync(directory, { recursive: true, force: true });
+if (values.stages) await measureStages(print);
+else await withBroker();
+
+async function withBroker(): Promise<void> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'bench-'));
+  const cluster = await startKafka();
+  const kafka = new TestKafka(cluster.brokers);
+  print(`Node ${process.version}, ${availableParallelism()} processors`);
+  try {
+    if (values.table) await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
+    else if (values.two) await compareTwo(kafka, directory);
+    else await compareBare(kafka, directory);
+  } finally {
+    await kafka.close();
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 async function topicOf(kafka: TestKafka, load: Load): Promise<string> {

@@ -5,15 +5,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resultFile } from './result-file.ts';
 
 const REVIEW_MS = Number(process.argv[2] ?? 0);
-/** How each uploaded row ends: with the connector's own column, the last one. */
-const ROW_END = Buffer.from(']"\r\n');
-const LINE_END = Buffer.from('\r\n');
-const MORE_HEADERS = ',Status,Bench result,Labels';
-const MORE_CELLS =
-  ',SUCCESS,approved,"[{""name"":""spam"",""applied"":false,""explanation"":""Nothing in this text is an advertisement.""}]"';
-
 interface Job {
   readonly type: string;
   /** When its results are there. */
@@ -54,7 +48,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, path: 
     });
   } else if (path.startsWith('/results/')) {
     const job = jobs.get(id) as Job;
-    const file = results(job.body);
+    const file = resultFile(job.body);
     response.setHeader('content-length', file.length);
     response.end(file);
     // It is downloaded once.
@@ -88,17 +82,4 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 function json(response: ServerResponse, answer: object): void {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(answer));
-}
-
-/** The uploaded rows with more columns behind them. */
-function results(upload: Buffer): Buffer {
-  const head = upload.indexOf(LINE_END);
-  const parts: Buffer[] = [upload.subarray(0, head), Buffer.from(`${MORE_HEADERS}\r\n`)];
-  const more = Buffer.from(`${MORE_CELLS}\r\n`);
-  for (let at = head + LINE_END.length; at < upload.length; ) {
-    const end = upload.indexOf(ROW_END, at) + 2;
-    parts.push(upload.subarray(at, end), more);
-    at = end + LINE_END.length;
-  }
-  return Buffer.concat(parts);
 }
