@@ -29,7 +29,6 @@ export interface DecisionFacts {
 }
 
 export interface DecisionRenderer {
-  readonly includeContent: boolean;
   render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
   /** The decision of an item that got no result row. */
   failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
@@ -69,7 +68,6 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
   }
 
   return {
-    includeContent,
     render,
     failure(item, error, job) {
       const facts: DecisionFacts = {

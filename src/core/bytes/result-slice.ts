@@ -130,7 +130,7 @@ export function columnsOf(all: Iterable<ReadRow>): ResultColumns {
 }
 
 /** The place of a text in a list of few, where it is put if it is new. */
-export function placeIn(list: string[], text: string): number {
+function placeIn(list: string[], text: string): number {
   const at = list.indexOf(text);
   return at === -1 ? list.push(text) - 1 : at;
 }
