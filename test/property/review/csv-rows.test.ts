@@ -35,24 +35,33 @@ const metadata: fc.Arbitrary<JsonObject> = fc.oneof(
 
 /** Texts that fill slabs, so that the rows behind them lie at their borders. */
 const filler = fc
-  .tuple(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom('x', '"', 'é', '€,'))
+  .tuple(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom('x', '"', 'é', '€', '€,'))
   .map(([length, unit]) => unit.repeat(length));
 
+const coordinates = { partition: count, offset: count, timestampMs: integer };
+const key = fc.oneof(
+  keyBytes,
+  fc.constant(Buffer.from('user-1')),
+  fc.constantFrom('"', '\\', 'a"', '\x7f', '\t').map(Buffer.from),
+);
+
 const item: fc.Arbitrary<ContentItem> = fc
-  .record(
-    {
-      partition: count,
-      offset: count,
-      timestampMs: integer,
-      key: fc.oneof(keyBytes, fc.constant(Buffer.from('user-1'))),
-      outputKey: keyBytes,
-      headers: fc.oneof(headers, fc.constant([])),
-      content: fc.oneof({ weight: 4, arbitrary: hostileText }, { weight: 1, arbitrary: filler }),
-      metadata,
-      expected: fc.option(hostileText, { nil: undefined }),
-      replay: fc.constantFrom(0, 0, 3),
-    },
-    { requiredKeys: ['partition', 'offset', 'timestampMs', 'key', 'content', 'metadata'] },
+  .oneof(
+    // Mostly with nothing in the extras of its reference.
+    fc.record({ ...coordinates, key, content: hostileText, metadata: fc.dictionary(fc.constantFrom('a', 'b', 'lang'), numbers) }),
+    fc.record(
+      {
+        ...coordinates,
+        key,
+        outputKey: keyBytes,
+        headers: fc.oneof(headers, fc.constant([])),
+        content: fc.oneof({ weight: 4, arbitrary: hostileText }, { weight: 1, arbitrary: filler }),
+        metadata,
+        expected: fc.option(hostileText, { nil: undefined }),
+        replay: fc.constantFrom(0, 0, 3),
+      },
+      { requiredKeys: ['partition', 'offset', 'timestampMs', 'key', 'content', 'metadata'] },
+    ),
   )
   .map((over) => contentItem(over));
 
@@ -67,13 +76,17 @@ const broken = new Error('this item cannot be written');
 
 /** An item that fails when its row is half written: at a value of its metadata, or later. */
 const failing = fc
-  .tuple(item, fc.constantFrom('metadata', 'expected', 'headers', 'key'), metadata)
-  .map(([good, member, more]): ContentItem => {
+  .record({
+    item,
+    member: fc.constantFrom('metadata', 'expected', 'headers', 'key'),
+    more: metadata,
+    failingKey: fc.constantFrom('a', 'b', 'lang', 'new'),
+  })
+  .map(({ item, member, more, failingKey }): ContentItem => {
     const fails = { enumerable: true, get: (): never => assert.fail(broken) };
-    if (member !== 'metadata') return Object.defineProperty({ ...good }, member, fails);
-    // The columns of `good` and `more` would be new.
+    if (member !== 'metadata') return Object.defineProperty({ ...item }, member, fails);
     const value = Object.defineProperty({ a: 1 }, 'toJSON', fails);
-    return { ...good, metadata: { ...good.metadata, 'a value that fails': value, ...more } };
+    return { ...item, metadata: { ...item.metadata, ...more, [failingKey]: value } };
   });
 
 test('rows are byte for byte those of csv-stringify, and of an item that fails nothing is left', async () => {
@@ -113,4 +126,24 @@ test('a batch of a few thousand items, whose rows lie across many slabs, is that
     // To shrink such a batch takes minutes.
     { numRuns: 3, endOnFailure: true },
   );
+});
+
+test('rows are the same wherever among their bytes a slab ends', async () => {
+  const numbers = Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`number ${i}`, -Number.MAX_VALUE]));
+  const metadata = { ...numbers, long: 'name', yes: true, list: [1, '"'], ['k'.repeat(200)]: null, '€': '€'.repeat(40) };
+  const probe = contentItem({ content: '€'.repeat(40), metadata, key: Buffer.alloc(200, 'k'), expected: '"'.repeat(60) });
+  const manyColumns = contentItem({ metadata: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, ''])) });
+  const plain = contentItem({ content: 'x'.repeat(100) });
+  for (let shift = 0; shift < 1_500; shift++) {
+    // The first slab has 8 KiB; a key takes as many bytes as it has.
+    const shifted = contentItem({ key: Buffer.alloc(shift, 'k') });
+    // This reference is larger than what is given room by its length, and ends where a slab of 32 KiB does.
+    const long = contentItem({ outputKey: Buffer.alloc(31_500 + shift, 'k') });
+    for (const items of [[manyColumns, ...Array(25).fill(plain), shifted, probe, probe, probe], [long]]) {
+      const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+      for (const one of items) rows.add(one);
+      const { body } = await rows.finish();
+      assert.ok(body.equals(plainUpload(items, DEFAULT_COLUMNS)), `shifted by ${shift}`);
+    }
+  }
 });
