@@ -6,8 +6,8 @@
  * would take for a formula is not touched unless asked for (formulas.ts): what is reviewed is what was posted.
  *
  * The columns are `Content`, one per metadata key in order of first appearance, `Expected result` when any item has one, and
- * the connector's own. A row knows the columns of the rows before it only: the cells that it lacks are empty, and `finish` puts
- * their commas in.
+ * the connector's own. A row is written with the columns known by then. Its cells of later columns are empty: `finish` inserts
+ * their commas.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
@@ -29,7 +29,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 /** Slabs copied between two turns of the event loop: about a millisecond's work. */
 const TURN_SLABS = 8;
-/** Of what is remembered of a row, bytes. */
+/** Memory of a cut. */
 const CUT_BYTES = 8;
 
 export class CsvRows implements RowSink {
@@ -37,12 +37,12 @@ export class CsvRows implements RowSink {
   readonly #options: ColumnOptions;
   readonly #slabs: Slabs;
   readonly #columns: MetadataColumns;
-  /** Of each row: where the commas go that `finish` puts in, counted from the first byte of all rows. */
+  /** For each row, where `finish` inserts commas: an offset into the bytes of all rows. */
   #cuts: number[] = [];
-  /** Commas before the reference less one, and the first row that has so many. */
+  /** A stage is a run of rows with the same number of commas between `Content` and the reference, not counting the last. */
   #stages: { readonly row: number; readonly commas: number }[] = [];
   #expected = false;
-  /** The columns in which the row that is being written has its metadata, in its own order; only the first `#rowWidth`. */
+  /** The first `#rowWidth` entries are the columns of the row that is being written, in the order of its keys. */
   readonly #row: MetadataColumn[] = [];
   #rowWidth = 0;
 
@@ -180,7 +180,7 @@ export class CsvRows implements RowSink {
     slabs.buffer[slabs.at++] = COMMA;
   }
 
-  /** Writes a text as far as a cell can show it. @returns whether it is the text itself */
+  /** Writes a text as far as a cell can show it. @returns whether the cell holds exactly this text */
   #text(text: string): boolean {
     const visible = fitsInCell(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
     const shown = this.#options.escapeFormulas && looksLikeFormula(text) ? asText(visible) : visible;

@@ -1,6 +1,6 @@
 /**
- * The common reference as a CSV cell, without a string made for it: nothing in the extras (reference.ts), and a key
- * that stands in JSON as it is. A shape needs no escapes, neither in JSON nor in a cell.
+ * The common reference as a CSV cell, written without an intermediate string: one with no extras (reference.ts) and a key that
+ * needs no JSON escapes. A shape needs escapes neither in JSON nor in a cell.
  */
 import type { ContentItem } from '../../core/record.ts';
 import type { MetadataColumn } from './metadata-columns.ts';
