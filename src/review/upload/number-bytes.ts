@@ -1,7 +1,7 @@
 /** Numbers as text in a buffer, without a string for the common ones. */
 
-/** Most bytes of a number: `-1.2345678901234567e-308`. */
-export const NUMBER_ROOM = 24;
+/** Most bytes of a number: `-0.0000012345678901234567`. */
+export const NUMBER_ROOM = 25;
 
 /** More digits than these do not fit 32 bits. */
 const BILLION = 1_000_000_000;
