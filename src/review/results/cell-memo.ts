@@ -11,14 +11,17 @@ interface Entry<T> {
 const RECENT = 64;
 /** Bytes that go into a hash, at most twice as many. */
 const SAMPLES = 32;
-/** Entries that are found by their text. */
+/** Entries that are found by their text, and bytes of their cells: a service may send a new text in each row. */
 const REMEMBERED = 512;
+const REMEMBERED_BYTES = 128 * 1024;
+/** Of one cell. */
 const MAX_BYTES = 1024;
 
 export class CellMemo<T> {
   readonly #make: (text: string) => T;
   readonly #recent: (Entry<T> | undefined)[] = new Array(RECENT).fill(undefined);
   readonly #known = new Map<string, T>();
+  #knownBytes = 0;
 
   /** @param make what a cell's text becomes; larger cells and rare ones are made again */
   constructor(make: (text: string) => T) {
@@ -44,8 +47,12 @@ export class CellMemo<T> {
       return known;
     }
     const made = this.#make(text);
-    if (this.#known.size >= REMEMBERED) this.#known.clear();
+    if (this.#known.size >= REMEMBERED || this.#knownBytes >= REMEMBERED_BYTES) {
+      this.#known.clear();
+      this.#knownBytes = 0;
+    }
     this.#known.set(text, made);
+    this.#knownBytes += end - start;
     return made;
   }
 }

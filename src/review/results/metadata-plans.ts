@@ -2,8 +2,9 @@
 import { parseShape } from '../metadata-shape.ts';
 import type { ResultHeader } from '../result-header.ts';
 
-/** Shapes remembered at a time; a producer has few. */
+/** Shapes remembered at a time, and their keys together; a producer has few. */
 const MAX_PLANS = 1024;
+const MAX_PARTS = 32_768;
 
 export interface MetadataPart {
   /** Column. */
@@ -20,6 +21,7 @@ export type MetadataPlan = readonly MetadataPart[];
 export class MetadataPlans {
   readonly #header: ResultHeader;
   readonly #plans = new Map<string, MetadataPlan | undefined>();
+  #parts = 0;
   readonly #claimed: Uint8Array;
 
   constructor(header: ResultHeader) {
@@ -31,8 +33,12 @@ export class MetadataPlans {
   of(shape: string): MetadataPlan | undefined {
     if (this.#plans.has(shape)) return this.#plans.get(shape);
     const plan = this.#make(shape);
-    if (this.#plans.size >= MAX_PLANS) this.#plans.clear();
+    if (this.#plans.size >= MAX_PLANS || this.#parts >= MAX_PARTS) {
+      this.#plans.clear();
+      this.#parts = 0;
+    }
     this.#plans.set(shape, plan);
+    this.#parts += plan?.length ?? 0;
     return plan;
   }
 
