@@ -2,7 +2,7 @@
  * Decisions of ordinary rows, written from the bytes of their cells: the same bytes that decision.ts and record-bytes.ts make, without
  * a text or an object in between. Ordinary is a row with status SUCCESS and a reference without extras, all in UTF-8.
  */
-import { writeVarint } from '../../core/bytes/varint.ts';
+import { varintSize, writeVarint } from '../../core/bytes/varint.ts';
 import { DEAD_LETTER_HEADERS } from '../../core/dead-letter.ts';
 import { isJsonText } from '../../core/exact-json.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
@@ -103,10 +103,10 @@ export class DecisionBytes {
     let end = this.#value(to, value, row, bytes, plan, labels);
     // The length is known now.
     const length = end - value;
-    if (length < 64 || length >= 8192) {
-      const size = length < 64 ? 1 : length < 1_048_576 ? 3 : 4;
-      to.copyWithin(at + size, value, end);
-      end += size - LENGTH_BYTES;
+    const lengthBytes = varintSize(length);
+    if (lengthBytes !== LENGTH_BYTES) {
+      to.copyWithin(at + lengthBytes, value, end);
+      end += lengthBytes - LENGTH_BYTES;
     }
     writeVarint(to, length, at);
     end = putAll(to, this.#eventId, end);

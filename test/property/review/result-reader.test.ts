@@ -212,3 +212,16 @@ test('a file that begins like UTF-16, or is shorter than a byte order mark, is r
     }
   }
 });
+
+test('decisions of any size are the same, written from bytes or by the renderer', async () => {
+  const sizes = [0, 1, 7_000, 7_800, 7_900, 8_000, 8_192, 20_000, 42_000, 43_000, 44_000, 60_000];
+  for (const filler of ['x', '\u0001', '"', 'é']) {
+    const cell = (size: number) => `"${filler.repeat(size).replaceAll('"', '""')}"`;
+    const rows = sizes.map((size, n) => `${cell(size)},SUCCESS,"[0,${n},7,null]"\n`);
+    await compare(Buffer.from(`Content,Status,connector_ref\n${rows.join('')}`), [], {
+      ...SETTINGS,
+      includeContent: true,
+      maxRowBytes: 1_000_000,
+    });
+  }
+});
