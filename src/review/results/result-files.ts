@@ -31,7 +31,7 @@ const LEAST_ROOM_BYTES = 16 * 1024;
 
 /** Memory that nobody gives back: the collector frees it. */
 const ROOMS: Rooms = {
-  take: (bytes) => Buffer.allocUnsafeSlow(Math.max(bytes, LEAST_ROOM_BYTES)),
+  take: (_least, likely) => Buffer.allocUnsafeSlow(Math.max(likely, LEAST_ROOM_BYTES)),
   give: () => {},
 };
 

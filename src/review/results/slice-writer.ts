@@ -6,8 +6,8 @@ import type { BrokenRow, MalformedRow, ReadRow } from '../../core/read-row.ts';
 
 /** Where the memory for records comes from. */
 export interface Rooms {
-  /** Returns a buffer of at least so many bytes, which is all of its ArrayBuffer. */
-  take(bytes: number): Buffer<ArrayBuffer>;
+  /** Returns a buffer of at least so many bytes, which is all of its ArrayBuffer. @param likely bytes that will be needed in the end */
+  take(least: number, likely: number): Buffer<ArrayBuffer>;
   /** Gives back a buffer that turned out too small. */
   give(room: Buffer<ArrayBuffer>): void;
 }
@@ -40,7 +40,8 @@ export class SliceWriter {
   reserve(bytes: number): Buffer {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
-    const larger = this.#rooms.take(Math.max(this.#end + bytes, room === undefined ? this.#bytesBefore : room.length * 2));
+    const least = this.#end + bytes;
+    const larger = this.#rooms.take(least, Math.max(least, room === undefined ? this.#bytesBefore : room.length * 2));
     this.#room = larger;
     if (room !== undefined) {
       room.copy(larger, 0, 0, this.#end);

@@ -24,11 +24,11 @@ class LentRooms implements Rooms {
     this.#idle.push(room);
   }
 
-  take(bytes: number): Buffer<ArrayBuffer> {
-    const at = this.#idle.findIndex((room) => room.byteLength >= bytes);
+  take(least: number, likely: number): Buffer<ArrayBuffer> {
+    const at = this.#idle.findIndex((room) => room.byteLength >= least);
     const [room] = at === -1 ? [] : this.#idle.splice(at, 1);
     if (room !== undefined) return Buffer.from(room);
-    const size = bufferSize(bytes);
+    const size = bufferSize(likely);
     this.#madeBytes += size;
     return Buffer.from(new ArrayBuffer(size));
   }
