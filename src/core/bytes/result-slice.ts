@@ -2,9 +2,8 @@
  * The rows of a stretch of a result file, column by column. They are made where the file is read, maybe in another thread: the
  * columns are plain values that can be moved there, and the slice is how they are read here.
  */
-import { internalPoison } from '../internal-error.ts';
-import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../read-row.ts';
-import { readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
+import { readRecord } from './record-bytes.ts';
 
 /** Per row: partition, offset, where its record ends in the bytes, outcome. */
 export const ROW_NUMBERS = 4;
@@ -41,11 +40,6 @@ export class ResultSlice {
     this.#numbers = columns.numbers;
     this.#results = columns.results;
     this.#release = release;
-  }
-
-  /** Encodes rows. One whose record has a part that is neither bytes nor text becomes a broken row. */
-  static of(rows: Iterable<ReadRow>): ResultSlice {
-    return new ResultSlice(columnsOf(rows));
   }
 
   partition(row: number): number {
@@ -98,39 +92,4 @@ export class ResultSlice {
   #outcome(row: number): number {
     return this.#numbers[row * ROW_NUMBERS + 3] as number;
   }
-}
-
-/** The columns of rows that exist as objects. */
-export function columnsOf(all: Iterable<ReadRow>): ResultColumns {
-  const others: (MalformedRow | BrokenRow)[] = [];
-  const whole: ResultRow[] = [];
-  let size = 0;
-  for (const row of all) {
-    if (!('record' in row)) {
-      others.push(row);
-      continue;
-    }
-    try {
-      size += sizeOfRecord(row.record);
-      whole.push(row);
-    } catch (error) {
-      others.push({ partition: row.partition, offset: row.offset, poison: internalPoison(error) });
-    }
-  }
-  const results: string[] = [];
-  const numbers = new Float64Array(whole.length * ROW_NUMBERS);
-  const bytes = Buffer.from(new ArrayBuffer(size));
-  let end = 0;
-  for (const [row, { partition, offset, status, result, record }] of whole.entries()) {
-    end = writeRecord(record, bytes, end);
-    const place = result === undefined ? -1 : placeIn(results, result);
-    numbers.set([partition, offset, end, outcomeOf(status === 'error', place)], row * ROW_NUMBERS);
-  }
-  return { rows: whole.length, numbers, bytes: bytes.buffer, results, others };
-}
-
-/** The place of a text in a list of few, where it is put if it is new. */
-function placeIn(list: string[], text: string): number {
-  const at = list.indexOf(text);
-  return at === -1 ? list.push(text) - 1 : at;
 }

@@ -1,5 +1,6 @@
 /** A kind whose terminal records go out in another format than the JSON that it renders. Dead letters are not its business. */
 import { ResultSlice } from '../../core/bytes/result-slice.ts';
+import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../core/internal-error.ts';
 import type { ItemOutcome, PipelineKind, ResultFileKind, SourceKind } from '../../core/ports/pipeline-kind.ts';
 import type { ReadRow } from '../../core/read-row.ts';
@@ -39,14 +40,15 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
   return {
     ...kind,
     async *results(status, job, signal) {
+      const writer = new SliceWriter();
       for await (const slice of kind.results(status, job, signal)) {
-        let encoded: ResultSlice;
         try {
-          encoded = ResultSlice.of(Array.from(slice, row));
+          for (const one of slice) writer.addRow(row(one));
         } finally {
           slice.release();
         }
-        yield encoded;
+        const encoded = writer.finish();
+        if (encoded !== undefined) yield new ResultSlice(encoded);
       }
     },
   };

@@ -2,6 +2,7 @@
  * Decisions of ordinary rows, written from the bytes of their cells: the same bytes that decision.ts and record-bytes.ts make, without
  * a text or an object in between. Ordinary is a row with status SUCCESS and a reference without extras, all in UTF-8.
  */
+import type { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { varintSize, writeVarint } from '../../core/bytes/varint.ts';
 import { DEAD_LETTER_HEADERS } from '../../core/dead-letter.ts';
 import { isJsonText } from '../../core/exact-json.ts';
@@ -14,7 +15,6 @@ import { InstantBytes, isPlainNumber, MAX_ESCAPE, put, putAll, putCell, putCount
 import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
 import { BARE, DOUBLED, type RowScanner } from './row-scanner.ts';
-import type { SliceWriter } from './slice-writer.ts';
 
 const NULL = Buffer.from('null');
 const SUCCESS = Buffer.from('SUCCESS');
@@ -87,7 +87,7 @@ export class DecisionBytes {
     if (job !== this.#job) this.#setJob(job);
     const most = this.#mostBytes(plan, labels, row);
     if (most > MAX_RECORD_BYTES) return false;
-    const result = header.result === -1 ? '' : this.#results.of(row, bytes, header.result);
+    const result = header.result === -1 ? undefined : this.#results.of(row, bytes, header.result) || undefined;
     const { partition, offset } = reference;
     const to = slice.reserve(most);
     slice.add(partition, offset, false, result, this.#record(to, slice.end, row, bytes, plan, labels));

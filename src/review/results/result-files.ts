@@ -5,7 +5,6 @@ import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { ResultNotice } from '../result-row.ts';
 import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from './file-settings.ts';
 import { type Reading, ResultReader } from './result-reader.ts';
-import type { Rooms } from './slice-writer.ts';
 
 export interface ResultFile {
   /** Asked for each piece. */
@@ -27,13 +26,6 @@ export type CreateResultFileReader = (settings: ResultFileSettings, onNotice: (n
 export const PIECE_BYTES = 64 * 1024;
 /** Bytes between two turns of the event loop, for a source that always has more at hand. */
 const TURN_BYTES = 512 * 1024;
-const LEAST_ROOM_BYTES = 16 * 1024;
-
-/** Memory that nobody gives back: the collector frees it. */
-const ROOMS: Rooms = {
-  take: (_least, likely) => Buffer.allocUnsafeSlow(Math.max(likely, LEAST_ROOM_BYTES)),
-  give: () => {},
-};
 
 /** Reads in the caller's thread. */
 export const resultFileReader: CreateResultFileReader = (settings, onNotice) => {
@@ -46,7 +38,7 @@ async function* readHere(
   { job, expectedRows }: ResultFile,
   shared: SharedByFiles,
 ): AsyncGenerator<ResultSlice, void, undefined> {
-  const reader = new ResultReader(shared, expectedRows, ROOMS);
+  const reader = new ResultReader(shared, expectedRows);
   let sinceTurn = 0;
   try {
     for await (const chunk of source) {

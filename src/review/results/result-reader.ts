@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { ResultColumns } from '../../core/bytes/result-slice.ts';
+import { type Rooms, SliceWriter } from '../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { readResultHeader, unreadable } from '../result-header.ts';
 import { ResultRowReader } from '../result-row.ts';
@@ -14,7 +15,6 @@ import { HeldBytes } from './held-bytes.ts';
 import { MetadataPlans } from './metadata-plans.ts';
 import { RecordParser, tooLarge } from './record-parser.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
-import { type Rooms, SliceWriter } from './slice-writer.ts';
 
 const LINE_FEED = 0x0a;
 /** csv-parse reads a file that begins so as UTF-16. */
@@ -63,7 +63,7 @@ export class ResultReader {
   #rowEnded = false;
 
   /** @param expectedRows rows that the service says it wrote; undefined when it does not say */
-  constructor(shared: SharedByFiles, expectedRows: number | undefined, rooms: Rooms) {
+  constructor(shared: SharedByFiles, expectedRows: number | undefined, rooms?: Rooms) {
     this.#shared = shared;
     this.#expectedRows = expectedRows;
     this.#slice = new SliceWriter(rooms);

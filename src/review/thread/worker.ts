@@ -1,11 +1,11 @@
 /** The thread that reads result files, from its side: pieces of files come in, columns of rows with their terminal records go out. */
 import { parentPort } from 'node:worker_threads';
 import { bufferSize } from '../../core/bytes/buffer-pool.ts';
+import type { Rooms } from '../../core/bytes/slice-writer.ts';
 import { crashOf } from '../../core/internal-error.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
 import { type Reading, ResultReader } from '../results/result-reader.ts';
-import type { Rooms } from '../results/slice-writer.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 
 // Each thread has a section of its own in a diagnostic report, and a setting of its own for it.

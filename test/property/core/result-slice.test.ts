@@ -5,6 +5,7 @@ import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
 import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../../src/core/read-row.ts';
 import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
+import { sliceOf } from '../../support/slices.ts';
 
 const place = { partition: fc.nat(), offset: fc.maxSafeNat() };
 const whole: fc.Arbitrary<ResultRow> = fc.record(
@@ -27,7 +28,7 @@ const isWhole = (row: ReadRow): row is ResultRow => 'record' in row;
 test('a slice says of its rows what they said, whatever they are, in their order; the others come behind', () => {
   fc.assert(
     fc.property(rows, (all) => {
-      const slice = ResultSlice.of(all);
+      const slice = sliceOf(all);
       const expected = all.filter(isWhole);
       assert.equal(slice.length, expected.length);
       assert.deepEqual(
@@ -51,7 +52,7 @@ test('a slice says of its rows what they said, whatever they are, in their order
 test('the records of a slice become terminal records by their bytes alone', () => {
   fc.assert(
     fc.property(rows, (all) => {
-      const slice = ResultSlice.of(all);
+      const slice = sliceOf(all);
       const terminal = new TerminalRecords();
       for (let row = 0; row < slice.length; row++)
         terminal.addBytes(slice.partition(row), slice.offset(row), slice.bytes, slice.start(row), slice.end(row));
@@ -95,7 +96,7 @@ test('a row whose record cannot be encoded becomes a broken row, and its neighbo
     status: 'success' as const,
     record,
   });
-  const slice = ResultSlice.of([row(0, good), row(1, bad), row(2, good)]);
+  const slice = sliceOf([row(0, good), row(1, bad), row(2, good)]);
   assert.deepEqual([slice.length, slice.offset(0), slice.offset(1), slice.end(1)], [2, 0, 2, slice.bytes.length]);
   const [other, ...more] = slice.others;
   assert.ok(other !== undefined && 'poison' in other && more.length === 0);

@@ -1,6 +1,7 @@
 /** Slices of results whose memory is lent: once a slice is released, neither its bytes nor its columns say anything true. */
-import { columnsOf, ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import type { ReadRow } from '../../../src/core/read-row.ts';
+import { columnsOfRows } from '../slices.ts';
 
 export class LentSlices {
   /** Slices made so far. */
@@ -10,7 +11,7 @@ export class LentSlices {
   mostLent = 0;
 
   of(rows: Iterable<ReadRow>): ResultSlice {
-    const columns = columnsOf(rows);
+    const columns = columnsOfRows(rows);
     this.made++;
     this.lent++;
     this.mostLent = Math.max(this.mostLent, this.lent);

@@ -1,7 +1,6 @@
 /** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
 import type { KindSteps, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ReadRow } from '../../../src/core/read-row.ts';
@@ -12,6 +11,7 @@ import { changed, withFiles } from '../../support/engine/changed.ts';
 import { type Instance, type OptionChanges, World, type WorldSettings } from '../../support/engine/world.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 import { sourceKind } from '../../support/memory/source-kind.ts';
+import { sliceOf } from '../../support/slices.ts';
 
 const MINUTE = 60_000;
 /** The record that the connector fails on. */
@@ -52,7 +52,7 @@ const decoding = (decode: (given: SourceRecord) => void, only: 'first' | 'again'
 const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
   changed(withFiles(real), {
     results: async function* (status, job, signal) {
-      for await (const slice of withFiles(real).results(status, job, signal)) yield ResultSlice.of(Array.from(slice, change));
+      for await (const slice of withFiles(real).results(status, job, signal)) yield sliceOf(Array.from(slice, change));
     },
   });
 

@@ -1,11 +1,11 @@
 /** DESIGN 3 'Settle' and 'Track', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import type { CommitAttempt } from '../../support/memory/kafka.ts';
 import type { ResultLine, ServiceRow } from '../../support/memory/review-service.ts';
+import { sliceOf } from '../../support/slices.ts';
 
 const MINUTE = 60_000;
 
@@ -147,7 +147,7 @@ test('a result file that grows with each download is followed for as long as it 
         results: async function* (status, job, signal) {
           ready++;
           for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
-            yield ResultSlice.of([...slice].slice(0, ready));
+            yield sliceOf([...slice].slice(0, ready));
           }
         },
       }),

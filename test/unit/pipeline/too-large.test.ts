@@ -1,12 +1,12 @@
 /** Terminal records that Kafka does not take for their size still end their source records (DESIGN 3 'Settle'), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { lastHeader } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings, type WrapPorts } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
+import { sliceOf } from '../../support/slices.ts';
 
 const MINUTE = 60_000;
 /** Beyond what a record of the topics in memory may be. */
@@ -28,7 +28,7 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
   kind: changed(withFiles(ports.kind), {
     results: async function* (status, job, signal) {
       for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
-        yield ResultSlice.of(
+        yield sliceOf(
           Array.from(slice, (row) =>
             !('record' in row) || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
           ),

@@ -1,7 +1,6 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
 import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
-import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { CoordinateSet } from '../../../../src/core/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -10,6 +9,7 @@ import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
 import { recordsOf, withRecords } from '../../memory/pieces.ts';
 import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
+import { sliceOf } from '../../slices.ts';
 import { changed, fetchedThrough, withFiles } from '../changed.ts';
 import type { WrapPorts } from '../world.ts';
 import type { Weakened } from './history.ts';
@@ -151,7 +151,7 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
     wrap: kind(({ kind: real }) => ({
       results: async function* (status, job, signal) {
         for await (const slice of withFiles(real).results(status, job, signal)) {
-          yield ResultSlice.of(
+          yield sliceOf(
             Array.from(slice, (row) =>
               !('record' in row) || row.offset === 0
                 ? row

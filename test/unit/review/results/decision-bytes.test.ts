@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
+import { SliceWriter } from '../../../../src/core/bytes/slice-writer.ts';
 import { readResultHeader } from '../../../../src/review/result-header.ts';
 import { DecisionBytes } from '../../../../src/review/results/decision-bytes.ts';
 import { MetadataPlans } from '../../../../src/review/results/metadata-plans.ts';
 import { RowScanner } from '../../../../src/review/results/row-scanner.ts';
-import { SliceWriter } from '../../../../src/review/results/slice-writer.ts';
 import { JOB } from '../sample.ts';
 
 const HEADER = ['Content', 'Status', 'Acme result', 'Expected result', 'Labels', 'lang', 'score', 'connector_ref'];
-const ROOMS = { take: (bytes: number) => Buffer.from(new ArrayBuffer(bytes)), give: () => {} };
 
 /** The decision of a row that is written from its bytes; undefined when it is left to the reader of cells. */
 function decisionOf(row: string, job = JOB): Record<string, unknown> | undefined {
@@ -18,7 +17,7 @@ function decisionOf(row: string, job = JOB): Record<string, unknown> | undefined
   const bytes = Buffer.from(`${row}\n`);
   const scanner = new RowScanner();
   scanner.scan(bytes, 0);
-  const slice = new SliceWriter(ROOMS);
+  const slice = new SliceWriter();
   const isWritten = decisions.write(scanner, bytes, job, slice);
   const columns = slice.finish();
   assert.equal(columns !== undefined, isWritten);

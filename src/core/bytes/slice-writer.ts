@@ -1,8 +1,8 @@
-/** Writes the columns of one slice of rows: finished records into one buffer, what is known of each beside them. */
-import { sizeOfRecord, writeRecord } from '../../core/bytes/record-bytes.ts';
-import { outcomeOf, type ResultColumns, ROW_NUMBERS } from '../../core/bytes/result-slice.ts';
-import { internalPoison } from '../../core/internal-error.ts';
-import type { BrokenRow, MalformedRow, ReadRow } from '../../core/read-row.ts';
+/** Writer of one slice of rows after the other: terminal records go into one buffer, what is known of each into columns beside it. */
+import { internalPoison } from '../internal-error.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
+import { sizeOfRecord, writeRecord } from './record-bytes.ts';
+import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
 /** Where the memory for records comes from. */
 export interface Rooms {
@@ -13,6 +13,13 @@ export interface Rooms {
 }
 
 const LEAST_ROWS = 32;
+const LEAST_ROOM_BYTES = 16 * 1024;
+
+/** Memory without an owner: the collector frees it. */
+const UNPOOLED: Rooms = {
+  take: (_least, likely) => Buffer.allocUnsafeSlow(Math.max(likely, LEAST_ROOM_BYTES)),
+  give: () => {},
+};
 
 export class SliceWriter {
   readonly #rooms: Rooms;
@@ -27,7 +34,7 @@ export class SliceWriter {
   #rowsBefore = 0;
   #bytesBefore = 0;
 
-  constructor(rooms: Rooms) {
+  constructor(rooms: Rooms = UNPOOLED) {
     this.#rooms = rooms;
   }
 
@@ -50,14 +57,14 @@ export class SliceWriter {
     return larger;
   }
 
-  /** Names the record that was written from `end` on. @param result what the service decided; empty when there is none */
-  add(partition: number, offset: number, isError: boolean, result: string, end: number): void {
+  /** Names the record that was written from `end` on. @param result what the service decided; undefined when there is none */
+  add(partition: number, offset: number, isError: boolean, result: string | undefined, end: number): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
     const at = this.#rows++ * ROW_NUMBERS;
     this.#numbers[at] = partition;
     this.#numbers[at + 1] = offset;
     this.#numbers[at + 2] = end;
-    this.#numbers[at + 3] = outcomeOf(isError, result === '' ? -1 : this.#place(result));
+    this.#numbers[at + 3] = outcomeOf(isError, result === undefined ? -1 : this.#place(result));
     this.#end = end;
   }
 
@@ -67,7 +74,7 @@ export class SliceWriter {
       this.#others.push(row);
       return;
     }
-    const { partition, offset, status, result = '', record } = row;
+    const { partition, offset, status, result, record } = row;
     try {
       const room = this.reserve(sizeOfRecord(record));
       this.add(partition, offset, status === 'error', result, writeRecord(record, room, this.#end));
