@@ -1,6 +1,6 @@
 /** Records on their way into one transaction, as bytes (record-bytes.ts): thousands of records are a handful of objects. */
 import type { OutgoingRecord } from '../record.ts';
-import { hashKeyOfRecord, type KeyHash, keyOfRecord, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+import { hashKeyOfRecord, type KeyHash, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
 /** Records that are encoded here share pieces of memory, which double up to the larger size. */
@@ -68,11 +68,6 @@ export class EncodedRecords {
     const end = this.#end[row] as number;
     this.#sourceOf(row).copy(to, at, start, end);
     return at + end - start;
-  }
-
-  /** The key of a record, as a view. */
-  key(row: number): Buffer | null {
-    return keyOfRecord(this.#sourceOf(row), this.#start[row] as number);
   }
 
   /** Hashes the key of a record where it stands. @returns undefined for a record without a key */

@@ -4,6 +4,7 @@
  */
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 import { varintSize, writeVarint } from './varint.ts';
+import { VarintReader } from './varint-reader.ts';
 
 /** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
@@ -27,17 +28,12 @@ export function readRecord(
   bytes: Buffer,
   start: number,
 ): OutgoingRecord & { readonly key: Buffer | null; readonly value: Buffer | null } {
-  const reader = new Reader(bytes, start);
-  const key = reader.part();
-  const value = reader.part();
+  const reader = readerAt(bytes, start);
+  const key = reader.view();
+  const value = reader.view();
   const headers: Header[] = [];
-  for (let left = reader.varint(); left > 0; left--) headers.push([String(reader.part()), reader.part()]);
+  for (let left = reader.varint(); left > 0; left--) headers.push([reader.text(), reader.view()]);
   return { key, value, headers };
-}
-
-/** The key of the record that was written at `start`, as a view. */
-export function keyOfRecord(bytes: Buffer, start: number): Buffer | null {
-  return new Reader(bytes, start).part();
 }
 
 /** Hash of bytes[from, to). */
@@ -45,42 +41,15 @@ export type KeyHash = (bytes: Buffer, from: number, to: number) => number;
 
 /** Hashes the key of the record that was written at `start`, without a view of it. @returns undefined when it has none */
 export function hashKeyOfRecord(bytes: Buffer, start: number, hash: KeyHash): number | undefined {
-  let at = start;
-  let zigzag = 0;
-  for (let shift = 0; ; shift += 7) {
-    const byte = bytes[at++] as number;
-    zigzag |= (byte & 0x7f) << shift;
-    if (byte < 0x80) break;
-  }
-  // Even numbers are the non-negative ones.
-  return (zigzag & 1) === 1 ? undefined : hash(bytes, at, at + (zigzag >>> 1));
+  const reader = readerAt(bytes, start);
+  const length = reader.part();
+  return length < 0 ? undefined : hash(bytes, reader.at - length, reader.at);
 }
 
-class Reader {
-  readonly #bytes: Buffer;
-  #at: number;
-
-  constructor(bytes: Buffer, at: number) {
-    this.#bytes = bytes;
-    this.#at = at;
-  }
-
-  part(): Buffer | null {
-    const length = this.varint();
-    if (length < 0) return null;
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
-  }
-
-  varint(): number {
-    let value = 0;
-    for (let scale = 1; ; scale *= 0x80) {
-      const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw new RangeError('the bytes of a record end early');
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-    }
-  }
+function readerAt(bytes: Buffer, start: number): VarintReader {
+  const reader = new VarintReader();
+  reader.reset(bytes, start, bytes.length);
+  return reader;
 }
 
 function partSize(part: Buffer | string | null): number {

@@ -1,4 +1,6 @@
 /** The records of one batch, one after the other, as far as memory allows. */
+
+import { MalformedError, VarintReader } from '../../core/bytes/varint-reader.ts';
 import type { PoisonReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
@@ -7,7 +9,6 @@ import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
-import { MalformedError, VarintReader } from './varint-reader.ts';
 
 /** Longest varint. */
 const LENGTH_BYTES = 5;

@@ -1,8 +1,9 @@
 /** Visibility of batches to a read_committed consumer, decided by their headers. */
+
+import { VarintReader } from '../../core/bytes/varint-reader.ts';
 import type { BatchHeader } from './batch-walk.ts';
 import { RECORDS_AT } from './batch-walk.ts';
 import type { AbortedTransaction } from './fetched-bytes.ts';
-import { VarintReader } from './varint-reader.ts';
 
 /** Type in the key of a control record: 0 aborts, 1 commits. */
 const ABORT = 0;

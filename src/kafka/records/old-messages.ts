@@ -2,6 +2,8 @@
  * Messages of formats 0 and 1, in logs that are older than Kafka 0.11: one, or a compressed set of them in the value of one
  * (https://kafka.apache.org/documentation/#messageset). They have neither headers nor transactions.
  */
+
+import { MalformedError } from '../../core/bytes/varint-reader.ts';
 import { NO_HEADERS, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader, PlacedBatch } from './batch-walk.ts';
 import { walkBatches } from './batch-walk.ts';
@@ -10,7 +12,6 @@ import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
-import { MalformedError } from './varint-reader.ts';
 
 export class OldMessages implements RecordsOfBatch {
   readonly #batch: PlacedBatch;

@@ -1,8 +1,8 @@
 /** One record of message format v2, from bytes that hold all of it. */
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
+import { MalformedError, NO_BYTES, type VarintReader } from '../../core/bytes/varint-reader.ts';
 import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
-import { MalformedError, NO_BYTES, type VarintReader } from './varint-reader.ts';
 
 /** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
 export const HEAD_BYTES = 16;

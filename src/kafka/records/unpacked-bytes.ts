@@ -1,6 +1,7 @@
 /** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
+
+import { NO_BYTES } from '../../core/bytes/varint-reader.ts';
 import type { Stretches } from './compression/stretches.ts';
-import { NO_BYTES } from './varint-reader.ts';
 
 /** Stretches unpacked in a row before the event loop gets its turn. */
 const STRETCHES_IN_A_ROW = 16;
