@@ -2,6 +2,7 @@
  * Which records a batch answers for, in 20 bytes each: a batch that waits for its upload needs no more of its items than this and
  * their rows.
  */
+import { grown } from './bytes/grown.ts';
 import type { SourceCoordinate } from './record.ts';
 
 export type ClaimedCoordinate = SourceCoordinate & { readonly timestampMs: number; readonly replay: number };
@@ -84,9 +85,4 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
     this.#offsets = grown(this.#offsets, new Float64Array(rows));
     this.#timestamps = grown(this.#timestamps, new Float64Array(rows));
   }
-}
-
-function grown<T extends Int32Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

@@ -1,5 +1,6 @@
 /** Records on their way into one transaction, as bytes (record-bytes.ts): thousands of records are a handful of objects. */
 import type { OutgoingRecord } from '../record.ts';
+import { grown } from './grown.ts';
 import { hashKeyOfRecord, type KeyHash, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
@@ -98,13 +99,9 @@ export class EncodedRecords {
   }
 
   #grow(): void {
-    const larger = (column: Int32Array) => {
-      const grown = new Int32Array(column.length * 2);
-      grown.set(column);
-      return grown;
-    };
-    this.#source = larger(this.#source);
-    this.#start = larger(this.#start);
-    this.#end = larger(this.#end);
+    const rows = this.#start.length * 2;
+    this.#source = grown(this.#source, new Int32Array(rows));
+    this.#start = grown(this.#start, new Int32Array(rows));
+    this.#end = grown(this.#end, new Int32Array(rows));
   }
 }

@@ -1,6 +1,7 @@
 /** Writer of one slice of rows after the other: terminal records go into one buffer, what is known of each into columns beside it. */
 import { internalPoison } from '../internal-error.ts';
 import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
+import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
@@ -120,8 +121,6 @@ export class SliceWriter {
 
   #grow(): void {
     const rows = Math.max(LEAST_ROWS, this.#rows * 2, Math.ceil(this.#rowsBefore * 1.1));
-    const grown = new Float64Array(rows * ROW_NUMBERS);
-    grown.set(this.#numbers);
-    this.#numbers = grown;
+    this.#numbers = grown(this.#numbers, new Float64Array(rows * ROW_NUMBERS));
   }
 }

@@ -1,6 +1,7 @@
 /** Terminal records of one transaction, column by column, and the source records that they end. */
 import type { OutgoingRecord, SourceCoordinate } from '../record.ts';
 import { EncodedRecords } from './encoded-records.ts';
+import { grown } from './grown.ts';
 
 /** Source records by row. */
 export interface Coordinates {
@@ -55,11 +56,8 @@ export class TerminalRecords implements Coordinates {
   #name(partition: number, offset: number): void {
     const row = this.records.length - 1;
     if (row >= this.#partitions.length) {
-      const partitions = new Int32Array(row * 2);
-      const offsets = new Float64Array(row * 2);
-      partitions.set(this.#partitions);
-      offsets.set(this.#offsets);
-      [this.#partitions, this.#offsets] = [partitions, offsets];
+      this.#partitions = grown(this.#partitions, new Int32Array(row * 2));
+      this.#offsets = grown(this.#offsets, new Float64Array(row * 2));
     }
     this.#partitions[row] = partition;
     this.#offsets[row] = offset;

@@ -9,9 +9,10 @@ import { isJsonText } from '../../core/exact-json.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { DecisionOptions } from '../decision.ts';
 import { readLabels } from '../labels.ts';
+import { digitsOf, writeCount } from '../number-bytes.ts';
 import type { ResultHeader } from '../result-header.ts';
 import { CellMemo } from './cell-memo.ts';
-import { InstantBytes, isPlainNumber, MAX_ESCAPE, put, putAll, putCell, putCount, putString } from './json-bytes.ts';
+import { InstantBytes, isPlainNumber, MAX_ESCAPE, put, putAll, putCell, putString } from './json-bytes.ts';
 import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
 import { BARE, DOUBLED, type RowScanner } from './row-scanner.ts';
@@ -110,7 +111,7 @@ export class DecisionBytes {
     }
     writeVarint(to, length, at);
     end = putAll(to, this.#eventId, end);
-    end = writeVarint(to, this.#topicDash.length + digits(partition) + 1 + digits(offset), end);
+    end = writeVarint(to, this.#topicDash.length + digitsOf(partition) + 1 + digitsOf(offset), end);
     end = putAll(to, this.#topicDash, end);
     return putCoordinate(to, partition, offset, end);
   }
@@ -138,8 +139,8 @@ export class DecisionBytes {
       // Its first byte ends the metadata.
       at = put(to, this.#before, 1, this.#before.length, at);
     } else at = putAll(to, this.#before, at);
-    at = putCount(to, partition, at);
-    at = putCount(to, offset, putAll(to, OFFSET, at));
+    at = writeCount(to, partition, at);
+    at = writeCount(to, offset, putAll(to, OFFSET, at));
     at = putAll(to, KEY, at);
     at = keyStart === -1 ? putAll(to, NULL, at) : putString(to, bytes, keyStart, keyEnd, false, at);
     at = this.#instants.put(to, timestampMs, putAll(to, TIMESTAMP, at));
@@ -204,13 +205,7 @@ function putTextOrNull(to: Buffer, row: RowScanner, bytes: Buffer, column: numbe
 }
 
 function putCoordinate(to: Buffer, partition: number, offset: number, start: number): number {
-  const at = putCount(to, partition, start);
+  const at = writeCount(to, partition, start);
   to[at] = DASH;
-  return putCount(to, offset, at + 1);
-}
-
-function digits(value: number): number {
-  let count = 1;
-  for (let limit = 10; value >= limit; limit *= 10) count++;
-  return count;
+  return writeCount(to, offset, at + 1);
 }

@@ -78,19 +78,6 @@ function putControl(to: Buffer, byte: number, start: number): number {
   return at;
 }
 
-/** Writes a safe integer that is not negative. */
-export function putCount(to: Buffer, value: number, start: number): number {
-  let digits = 1;
-  for (let limit = 10; value >= limit; limit *= 10) digits++;
-  let rest = value;
-  for (let at = start + digits - 1; at >= start; at--) {
-    const tenth = Math.floor(rest / 10);
-    to[at] = ZERO + (rest - tenth * 10);
-    rest = tenth;
-  }
-  return start + digits;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Instants as Date.toISOString writes them. Those of one day share what was made for the first. */

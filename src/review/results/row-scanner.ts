@@ -2,6 +2,7 @@
  * Cuts the cells of one row out of bytes, without decoding or copying them. It reads CSV as csv-parse does (record-parser.ts), except
  * for what it leaves to it: text behind a closing quote, and rows with too many columns.
  */
+import { grown } from '../../core/bytes/grown.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
@@ -130,14 +131,10 @@ export class RowScanner {
   }
 
   #grow(): void {
-    const larger = <T extends Int32Array | Uint8Array>(column: T, grown: T): T => {
-      grown.set(column);
-      return grown;
-    };
-    const length = this.starts.length * 2;
-    this.starts = larger(this.starts, new Int32Array(length));
-    this.ends = larger(this.ends, new Int32Array(length));
-    this.forms = larger(this.forms, new Uint8Array(length));
+    const cells = this.starts.length * 2;
+    this.starts = grown(this.starts, new Int32Array(cells));
+    this.ends = grown(this.ends, new Int32Array(cells));
+    this.forms = grown(this.forms, new Uint8Array(cells));
   }
 }
 

@@ -18,10 +18,10 @@ import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../service/contract.ts';
 import { ColumnNames } from '../column-names.ts';
 import type { ColumnOptions } from '../columns.ts';
 import { asText, looksLikeFormula } from '../formulas.ts';
+import { NUMBER_ROOM, writeAscii, writeNumber } from '../number-bytes.ts';
 import { type Carried, fitsInCell, writeReference } from '../reference.ts';
 import { cellRoom, writeCell } from './cell-bytes.ts';
 import { type MetadataColumn, MetadataColumns } from './metadata-columns.ts';
-import { NUMBER_ROOM, writeAscii, writeNumber } from './number-bytes.ts';
 import { referenceRoom, writePlainReference } from './reference-bytes.ts';
 
 const COMMA = 0x2c;

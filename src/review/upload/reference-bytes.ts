@@ -3,8 +3,8 @@
  * needs no JSON escapes. A shape needs escapes neither in JSON nor in a cell.
  */
 import type { ContentItem } from '../../core/record.ts';
+import { NUMBER_ROOM, writeAscii, writeNumber } from '../number-bytes.ts';
 import type { MetadataColumn } from './metadata-columns.ts';
-import { NUMBER_ROOM, writeAscii, writeNumber } from './number-bytes.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

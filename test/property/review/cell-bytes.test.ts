@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isJsonText } from '../../../src/core/exact-json.ts';
+import { writeCount } from '../../../src/review/number-bytes.ts';
 import { CellMemo } from '../../../src/review/results/cell-memo.ts';
-import { InstantBytes, isPlainNumber, MAX_ESCAPE, putCell, putCount, putString } from '../../../src/review/results/json-bytes.ts';
+import { InstantBytes, isPlainNumber, MAX_ESCAPE, putCell, putString } from '../../../src/review/results/json-bytes.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
@@ -27,7 +28,7 @@ test('counts and instants are written as JavaScript writes them', () => {
   const instant = fc.oneof(fc.nat(), fc.integer({ min: 0, max: 8.64e15 }), fc.integer({ min: 0, max: 4102444800000 }));
   fc.assert(
     fc.property(fc.oneof(fc.maxSafeNat(), fc.nat()), instant, (count, ms) => {
-      assert.equal(to.toString('latin1', 3, putCount(to, count, 3)), String(count));
+      assert.equal(to.toString('latin1', 3, writeCount(to, count, 3)), String(count));
       assert.equal(to.toString('latin1', 3, instants.put(to, ms, 3)), new Date(ms).toISOString());
     }),
     { numRuns: 3000 },

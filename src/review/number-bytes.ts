@@ -8,7 +8,7 @@ const BILLION = 1_000_000_000;
 
 /** Writes a number as `String` does. @returns where the next byte goes */
 export function writeNumber(to: Buffer, value: number, at: number): number {
-  if (Number.isSafeInteger(value) && value >= 0) return writeWhole(to, value, at);
+  if (Number.isSafeInteger(value) && value >= 0) return writeCount(to, value, at);
   return writeAscii(to, String(value), at);
 }
 
@@ -18,13 +18,15 @@ export function writeAscii(to: Buffer, text: string, start: number): number {
   return start + text.length;
 }
 
-function writeWhole(to: Buffer, value: number, start: number): number {
+/** Writes a safe integer that is not negative. @returns where the next byte goes */
+export function writeCount(to: Buffer, value: number, start: number): number {
   if (value < BILLION) return writeDigits(to, value, digitsOf(value), start);
   const high = Math.floor(value / BILLION);
-  return writeDigits(to, value - high * BILLION, 9, writeWhole(to, high, start));
+  return writeDigits(to, value - high * BILLION, 9, writeCount(to, high, start));
 }
 
-function digitsOf(value: number): number {
+/** Returns how many digits `writeCount` writes. */
+export function digitsOf(value: number): number {
   let digits = 1;
   for (let limit = 10; value >= limit; limit *= 10) digits++;
   return digits;
