@@ -23,9 +23,9 @@ export function shapeEntry(key: string, json: boolean): string {
   return json ? `=${escaped}` : escaped;
 }
 
-/** The entries of a shape, in order. */
-export function parseShape(shape: string): ShapeEntry[] {
-  return shape.split(',').map((entry) => {
+/** Returns the entries of a shape, in order: the first `most` of them. */
+export function parseShape(shape: string, most?: number): ShapeEntry[] {
+  return shape.split(',', most).map((entry) => {
     const json = entry.startsWith('=');
     const key = (json ? entry.slice(1) : entry).replace(/%([0-9a-f]{4})/g, (_all, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),

@@ -87,7 +87,8 @@ export class ResultRowReader {
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
     for (const [key] of reference.metadata ?? []) this.#plans.claim(key);
     const parts = reference.shape === undefined ? NO_PARTS : this.#plans.of(reference.shape);
-    if (parts === undefined) return { malformed: 'the result file lacks a metadata column that was uploaded' };
+    if (parts === undefined)
+      return { malformed: 'the reference names a metadata column that the result file lacks, or one twice' };
     for (const part of parts) {
       const cell = cellAt(cells, part.index);
       if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };

@@ -2,9 +2,11 @@
 import { parseShape } from '../metadata-shape.ts';
 import type { ResultHeader } from '../result-header.ts';
 
-/** Shapes remembered at a time, and their keys together; a producer has few. */
-const MAX_PLANS = 1024;
-const MAX_PARTS = 32_768;
+/** Memory of the shapes remembered at a time; a producer has few. */
+const MAX_HELD_BYTES = 8 * 1024 * 1024;
+/** Memory of a shape beside its text, and of each of its parts. */
+const SHAPE_BYTES = 200;
+const PART_BYTES = 300;
 
 export interface MetadataPart {
   /** Column. */
@@ -21,7 +23,7 @@ export type MetadataPlan = readonly MetadataPart[];
 export class MetadataPlans {
   readonly #header: ResultHeader;
   readonly #plans = new Map<string, MetadataPlan | undefined>();
-  #parts = 0;
+  #heldBytes = 0;
   readonly #claimed: Uint8Array;
 
   constructor(header: ResultHeader) {
@@ -29,16 +31,19 @@ export class MetadataPlans {
     this.#claimed = new Uint8Array(header.width);
   }
 
-  /** Returns the plan of a shape; undefined when the file lacks a column of it. */
+  /** Returns the plan of a shape; undefined when it names a column twice, or one that the file lacks. */
   of(shape: string): MetadataPlan | undefined {
     if (this.#plans.has(shape)) return this.#plans.get(shape);
     const plan = this.#make(shape);
-    if (this.#plans.size >= MAX_PLANS || this.#parts >= MAX_PARTS) {
+    const bytes = SHAPE_BYTES + 2 * shape.length + PART_BYTES * (plan?.length ?? 0);
+    if (this.#heldBytes + bytes > MAX_HELD_BYTES) {
       this.#plans.clear();
-      this.#parts = 0;
+      this.#heldBytes = 0;
     }
-    this.#plans.set(shape, plan);
-    this.#parts += plan?.length ?? 0;
+    if (bytes <= MAX_HELD_BYTES) {
+      this.#plans.set(shape, plan);
+      this.#heldBytes += bytes;
+    }
     return plan;
   }
 
@@ -54,14 +59,17 @@ export class MetadataPlans {
   }
 
   #make(shape: string): MetadataPlan | undefined {
-    const parts: MetadataPart[] = [];
-    for (const { key, json } of parseShape(shape)) {
-      const index = this.#header.others.get(key);
-      if (index === undefined) return undefined;
+    const { others, width } = this.#header;
+    const parts = new Map<number, MetadataPart>();
+    // A shape with more entries names a column twice, or one that the file lacks.
+    for (const { key, json } of parseShape(shape, width + 1)) {
+      const index = others.get(key);
+      // No upload names a column twice. A large cell, named many times in a small row, would be more than memory can hold.
+      if (index === undefined || parts.has(index)) return undefined;
       this.#claimed[index] = 1;
-      const lead = `${parts.length === 0 ? '' : ','}${JSON.stringify(key)}:`;
-      parts.push({ index, lead, leadBytes: Buffer.from(lead), json });
+      const lead = `${parts.size === 0 ? '' : ','}${JSON.stringify(key)}:`;
+      parts.set(index, { index, lead, leadBytes: Buffer.from(lead), json });
     }
-    return parts;
+    return [...parts.values()];
   }
 }

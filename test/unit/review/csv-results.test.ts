@@ -67,6 +67,7 @@ test('rows that name no source record are malformed and do not hide the others',
     'x,SUCCESS,spam',
     `${good},more`,
     'x,SUCCESS,spam,,,en,"[3,41,0,null,""lang,other""]"',
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""lang,lang""]"',
     'x,SUCCESS,spam,,,en,"[3,41,0,null,""=lang""]"',
   ];
   const { rows, error } = await collectRows(kindWithFile([HEADER, good, ...bad, good].join('\n')));
@@ -77,7 +78,8 @@ test('rows that name no source record are malformed and do not hide the others',
     'the reference is not JSON',
     'the row has 3 cells, the header 7',
     'the row has 8 cells, the header 7',
-    'the result file lacks a metadata column that was uploaded',
+    'the reference names a metadata column that the result file lacks, or one twice',
+    'the reference names a metadata column that the result file lacks, or one twice',
     'a metadata cell is not the JSON that was uploaded',
     [3, 41, 'success'],
   ]);
