@@ -222,21 +222,24 @@ export class ResultReader {
   async #finish(): Promise<unknown> {
     const { lastRows } = this.#shared;
     let problem: unknown = await this.#rest?.finish();
+    // csv-parse looks ahead, and may give the header only now.
+    const [header] = this.#readers === undefined ? this.#records.splice(0, 1) : [];
+    if (header !== undefined) this.#take(header);
+    const readers = this.#readers;
+    if (readers === undefined) return problem ?? unreadable('the result file is empty: it has no header');
     const last = this.#records.at(-1);
-    const came = this.#taken + this.#records.length - (this.#readers === undefined ? 1 : 0);
-    if (problem === undefined && this.#lastByte === LINE_FEED && this.#expectedRows === came) lastRows.endedLine();
-    const mayBeCut = problem === undefined && this.#lastByte !== LINE_FEED && last !== undefined;
-    if (mayBeCut && this.#readers !== undefined) {
+    const came = this.#taken + this.#records.length;
+    const endsLine = this.#lastByte === LINE_FEED;
+    if (problem === undefined && endsLine && this.#expectedRows === came) lastRows.endedLine();
+    if (problem === undefined && !endsLine && last !== undefined) {
       const more = came < (this.#expectedRows ?? 0);
-      if (!lastRows.isWhole(last, last[this.#readers.referenceColumn] ?? '', more)) {
+      if (!lastRows.isWhole(last, last[readers.referenceColumn] ?? '', more)) {
         this.#records.pop();
         problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');
       }
     }
     this.#takeRecords();
-    if (problem !== undefined) return problem;
-    if (this.#readers === undefined) return unreadable('the result file is empty: it has no header');
-    this.#readers.other.finish();
-    return undefined;
+    if (problem === undefined) readers.other.finish();
+    return problem;
   }
 }

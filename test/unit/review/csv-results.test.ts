@@ -283,6 +283,16 @@ test('a last row without a line end is held back when it may have been cut, and 
   assert.deepEqual([shown(rows), error], [both, undefined]);
 });
 
+test('a row that is cut right behind the header is held back, also when csv-parse reads the header', async () => {
+  for (const header of ['Status,connector_ref', 'Status,connector_ref,"x"y']) {
+    for (const cut of ['S', 'SU', '\r', '"']) {
+      const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
+      assert.deepEqual(rows, [], JSON.stringify(header + cut));
+      assert.match(String(error), /the result file is cut/);
+    }
+  }
+});
+
 test('a last row without a line end is never believed while the service counts more rows, however often the cut comes again', async () => {
   const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   const kind = kindWithFile(async function* () {
