@@ -18,6 +18,8 @@ const NO_LABELS: Labels = { json: '[]', raw: undefined };
 /** Label cells repeat: short ones are remembered, this many at a time. */
 const MEMORY_ENTRIES = 512;
 const MEMORY_TEXT_LENGTH = 256;
+/** A list of labels takes up to two hundred times the memory of its text, and Kafka's default for a whole record is no larger. */
+const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Levels of a label list, its own fields included. */
 const MAX_DEPTH = 16;
 
@@ -41,6 +43,7 @@ export function createLabelReader(): (cell: string) => Labels {
 export function readLabels(cell: string): Labels {
   const text = cell.trim();
   if (text === '') return NO_LABELS;
+  if (text.length > MAX_TEXT_LENGTH) return { json: '[]', raw: cell };
   let value: unknown;
   try {
     value = JSON.parse(text);

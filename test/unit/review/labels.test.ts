@@ -54,6 +54,14 @@ test('labels nested without end do no harm', () => {
   assert.ok(read.raw === deep);
 });
 
+test('a cell of more than a MiB is kept as text, and no list is made of it', () => {
+  for (const cell of ['a;'.repeat(600_000), `["${'a'.repeat(1_100_000)}"]`]) {
+    const { json, raw } = readLabels(cell);
+    assert.equal(json, '[]');
+    assert.ok(raw === cell);
+  }
+});
+
 test('a reader that remembers answers as one that does not', () => {
   const read = createLabelReader();
   for (let round = 0; round < 2; round++) {
