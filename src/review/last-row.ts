@@ -2,11 +2,13 @@
  * Whether the last row of a result file without a line end at its end is whole. RFC 4180 lets files end so, but a file that was
  * cut looks the same: `approved` cut to `approv` would be published as a result.
  */
-import { hash } from 'node:crypto';
 import { isJsonText } from '../core/exact-json.ts';
 
 /** Rows remembered: each is forgotten when it is believed, so these are rows of files that never came whole. */
 const MAX_REMEMBERED = 1000;
+
+/** Characters of a reference that are remembered: partition and offset come first. */
+const REFERENCE_LENGTH = 200;
 
 /** Downloads that must end with the same row. Two are not enough: a file may be read twice while it is still being written. */
 const SAME_ENDS = 3;
@@ -31,7 +33,7 @@ export class LastRows {
     if (/^\s*[[{]/.test(last) && isJsonText(last)) return true;
     if (more || this.#filesEndLines) return false;
     // Two beginnings of one row are the same when they are as long.
-    const row = `${cells.reduce((length, cell) => length + cell.length, cells.length)} ${hash('sha1', reference)}`;
+    const row = `${cells.reduce((length, cell) => length + cell.length, cells.length)} ${reference.slice(0, REFERENCE_LENGTH)}`;
     const times = (this.#seen.get(row) ?? 0) + 1;
     this.#seen.delete(row);
     if (times === SAME_ENDS) return true;

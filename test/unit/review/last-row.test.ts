@@ -6,7 +6,7 @@ import { LastRows } from '../../../src/review/last-row.ts';
 
 const MIB = 1024 * 1024;
 
-test('last rows are remembered without the text of their references, which may be as long as a row', () => {
+test('last rows are remembered with the beginning of their references only, which may be as long as a row', () => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc');
   const rows = new LastRows();
