@@ -1,5 +1,5 @@
 /**
- * Reads result files in a thread of their own (docs/adr/0012): CSV is the largest part of the connector's work, and with it
+ * Reads result files in a thread of their own (docs/adr/0026): CSV is the largest part of the connector's work, and with it
  * goes what is made of the rows. The files' bytes go there, finished decisions come back, in buffers of the pool.
  */
 import { Worker } from 'node:worker_threads';
@@ -14,7 +14,7 @@ import { type CreateResultFileReader, PIECE_BYTES, type ResultFile } from '../re
 import { type Answer, FileInThread } from './file-in-thread.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 
-/** Memory for what dies young, MiB: a slice leaves little behind, and more would only be resident (ADR 0012). */
+/** Memory for what dies young, MiB: a slice leaves little behind, and more would only be resident (ADR 0026). */
 const YOUNG_MIB = 6;
 /** Bytes of records per byte of a file, to begin with and at most. */
 const LEAST_GROWTH = 2;
