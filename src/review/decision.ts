@@ -36,20 +36,33 @@ export interface DecisionRenderer {
 
 const NO_LABELS: Labels = { json: '[]', raw: undefined };
 
+/** JSON of a decision that its job determines. */
+export interface JobParts {
+  /** Between `error` and the rest of `source`. */
+  readonly batch: string;
+  /** Behind the members of `source`. */
+  readonly end: string;
+}
+
+/** @param topic the source topic @throws RangeError when the job's time is none */
+export function jobParts(topic: string, { remoteId, type, attempt, decidedAtMs }: JobContext): JobParts {
+  const batch = JSON.stringify({ id: remoteId === '' ? null : remoteId, type, attempt });
+  return {
+    batch: `,"batch":${batch},"source":{"topic":${JSON.stringify(topic)},`,
+    end: `},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`,
+  };
+}
+
 /** Builds the renderer of one pipeline's decisions. */
 export function createDecisionRenderer({ topic, includeContent }: DecisionOptions): DecisionRenderer {
-  const topicJson = JSON.stringify(topic);
   // What is the same for all decisions of one chunk.
   let lastJob: JobContext | undefined;
-  let batch = '';
-  let tail = '';
+  let parts: JobParts = { batch: '', end: '' };
 
   function render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord {
     if (job !== lastJob) {
       lastJob = job;
-      const id = job.remoteId === '' ? null : job.remoteId;
-      batch = `,"batch":${JSON.stringify({ id, type: job.type, attempt: job.attempt })},"source":{"topic":${topicJson},`;
-      tail = `},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`;
+      parts = jobParts(topic, job);
     }
     const id = eventId(topic, source, source.replay);
     const { labels } = facts;
@@ -61,7 +74,7 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
       `,"metadata":${facts.metadata}` +
       (includeContent && facts.content !== undefined ? `,"content":${JSON.stringify(facts.content)}` : '') +
       `,"error":${facts.error === undefined ? 'null' : JSON.stringify(facts.error)}` +
-      `${batch}${sourceMembers(source)}${tail}`;
+      `${parts.batch}${sourceMembers(source)}${parts.end}`;
     const headers = terminalHeaders(source.headers, id);
     // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
     return { key: terminalKey(source), value: Buffer.from(value), headers };

@@ -1,6 +1,6 @@
 /**
  * The connector's own column: a small JSON array by which a result row finds its source record again, written and read
- * once per row (hot path), so positional and without what is empty:
+ * once per row, so positional and without what is empty:
  *
  *     [partition, offset, timestamp ms, key, shape, extras]
  *
@@ -52,20 +52,16 @@ export function writeReference(item: ContentItem, carried: Carried): string {
   const { shape } = carried;
   const key = item.key === null ? 'null' : JSON.stringify(bytesToJson(item.key));
   const head = `[${item.partition},${item.offset},${item.timestampMs},${key}`;
-  const headers = headerPairs(item.headers);
-  const { escapedContent = false } = carried;
-  const nothingElse = carried.expected === undefined && carried.metadata === undefined && !escapedContent;
-  const plain = item.replay === 0 && headers === undefined && item.outputKey === undefined && nothingElse;
-  // A shape's entries need no JSON escapes.
-  if (plain) return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
   const extras = JSON.stringify({
     r: item.replay === 0 ? undefined : item.replay,
     k: item.outputKey instanceof Buffer ? bytesToJson(item.outputKey) : item.outputKey,
-    h: headers,
+    h: headerPairs(item.headers),
     x: carried.expected,
     m: carried.metadata,
-    f: escapedContent ? 1 : undefined,
+    f: carried.escapedContent === true ? 1 : undefined,
   });
+  // A shape's entries need no JSON escapes.
+  if (extras === '{}') return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
   return `${head},${shape === undefined ? '0' : `"${shape}"`},${extras}]`;
 }
 
@@ -78,7 +74,7 @@ export function readReference(text: string): Reference | string {
     return text.trim() === '' ? 'the reference is empty' : 'the reference is not JSON';
   }
   if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6) return 'the reference is not an array of 4 to 6';
-  const [partition, offset, timestampMs, rawKey, rawShape, extras = NO_EXTRAS] = parts as unknown[];
+  const [partition, offset, timestampMs, rawKey, rawShape, extras = {}] = parts as unknown[];
   if (!isCount(partition) || !isCount(offset)) return 'the reference names no partition and offset';
   // Whatever a record batch can hold. Many of these are no date.
   if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63) return 'the timestamp is out of range';
@@ -86,20 +82,6 @@ export function readReference(text: string): Reference | string {
   if (key === undefined) return 'the key is neither text nor base64';
   if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string') return 'the shape is not a text';
   const shape = typeof rawShape === 'string' ? rawShape : undefined;
-  if (extras === NO_EXTRAS) {
-    return {
-      partition,
-      offset,
-      timestampMs,
-      key,
-      shape,
-      replay: 0,
-      headers: undefined,
-      expected: undefined,
-      metadata: undefined,
-      escapedContent: false,
-    };
-  }
   if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
   const { r: replay = 0, k, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
   if (!isCount(replay)) return 'the replay is not a count';
@@ -112,8 +94,6 @@ export function readReference(text: string): Reference | string {
   const read = { partition, offset, timestampMs, key, shape, replay, headers, expected, metadata, escapedContent: f === 1 };
   return outputKey === undefined ? read : { ...read, outputKey };
 }
-
-const NO_EXTRAS = Object.freeze({});
 
 type JsonBytes = string | readonly [string] | null;
 

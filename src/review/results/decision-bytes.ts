@@ -7,7 +7,7 @@ import { varintSize, writeVarint } from '../../core/bytes/varint.ts';
 import { DEAD_LETTER_HEADERS } from '../../core/dead-letter.ts';
 import { isJsonText } from '../../core/exact-json.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
-import type { DecisionOptions } from '../decision.ts';
+import { type DecisionOptions, jobParts } from '../decision.ts';
 import { readLabels } from '../labels.ts';
 import { digitsOf, writeCount } from '../number-bytes.ts';
 import type { ResultHeader } from '../result-header.ts';
@@ -172,10 +172,9 @@ export class DecisionBytes {
   }
 
   #setJob(job: JobContext): void {
-    const batch = { id: job.remoteId === '' ? null : job.remoteId, type: job.type, attempt: job.attempt };
-    const source = `"source":{"topic":${JSON.stringify(this.#topic)},"partition":`;
-    this.#after = Buffer.from(`"},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`);
-    this.#before = Buffer.from(`},"error":null,"batch":${JSON.stringify(batch)},${source}`);
+    const { batch, end } = jobParts(this.#topic, job);
+    this.#before = Buffer.from(`},"error":null${batch}"partition":`);
+    this.#after = Buffer.from(`"${end}`);
     this.#job = job;
   }
 }
