@@ -115,7 +115,9 @@ export class Slabs {
 
   #grow(most: number): void {
     const begun = this.at - this.#rowStart;
-    const next = this.#pool.take(Math.max(begun + most, Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#heldBytes))));
+    const slab = Math.min(MOST_BYTES, Math.max(LEAST_BYTES, this.#heldBytes));
+    // Twice what is copied: a large row with many parts is not copied for each of them.
+    const next = this.#pool.take(Math.max(begun + most, 2 * begun, slab));
     this.buffer.copy(next, 0, this.#rowStart, this.at);
     this.#heldBytes += next.length;
     if (this.#rowStart > 0) {
