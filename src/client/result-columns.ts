@@ -3,7 +3,7 @@
  * have had columns of the same names.
  */
 import { foldName, isResultColumn } from '../review/column-names.ts';
-import { type ResultHeader, readResultHeader } from '../review/result-header.ts';
+import { type ResultHeader, readResultHeader } from '../review/results/result-header.ts';
 import { RESULT_COLUMNS } from '../service/contract.ts';
 
 export interface RowShape {

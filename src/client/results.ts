@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../core/ports/clock.ts';
 import { ServiceError } from '../core/service-error.ts';
-import { readLabels } from '../review/labels.ts';
-import { readResultHeader, unreadable } from '../review/result-header.ts';
+import { readLabels } from '../review/results/labels.ts';
 import { RecordParser } from '../review/results/record-parser.ts';
+import { readResultHeader, unreadable } from '../review/results/result-header.ts';
 import type { CallOptions } from './options.ts';
 import { knownStatus, type RowShape, shapeOf } from './result-columns.ts';
 

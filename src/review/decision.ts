@@ -6,7 +6,7 @@ import { eventId } from '../core/dead-letter.ts';
 import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../core/record.ts';
 import { sourceMembers, type TerminalSource, terminalHeaders, terminalKey } from '../event/terminal-parts.ts';
-import type { Labels } from './labels.ts';
+import type { Labels } from './results/labels.ts';
 
 export interface DecisionOptions {
   /** The source topic. */

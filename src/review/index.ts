@@ -8,8 +8,8 @@ import { type ColumnOptions, DEFAULT_COLUMNS } from './columns.ts';
 import { createDecisionRenderer } from './decision.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import type { ResultNotice } from './result-row.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
+import type { ResultNotice } from './results/result-row.ts';
 import type { BatchState, ReviewService } from './review-service.ts';
 import { CsvRows } from './upload/csv-rows.ts';
 

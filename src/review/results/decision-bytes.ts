@@ -8,13 +8,13 @@ import { DEAD_LETTER_HEADERS } from '../../core/dead-letter.ts';
 import { isJsonText } from '../../core/exact-json.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { type DecisionOptions, jobParts } from '../decision.ts';
-import { readLabels } from '../labels.ts';
 import { digitsOf, writeCount } from '../number-bytes.ts';
-import type { ResultHeader } from '../result-header.ts';
 import { CellMemo } from './cell-memo.ts';
 import { InstantBytes, isPlainNumber, MAX_ESCAPE, put, putAll, putCell, putString } from './json-bytes.ts';
+import { readLabels } from './labels.ts';
 import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
+import type { ResultHeader } from './result-header.ts';
 import { BARE, DOUBLED, type RowScanner } from './row-scanner.ts';
 
 const NULL = Buffer.from('null');

@@ -1,8 +1,8 @@
 /** What the result files of a pipeline have in common. */
 import { createDecisionRenderer, type DecisionOptions, type DecisionRenderer } from '../decision.ts';
-import { LastRows } from '../last-row.ts';
-import type { SeenColumns, WantedColumns } from '../result-header.ts';
-import type { ResultNotice } from '../result-row.ts';
+import { LastRows } from './last-row.ts';
+import type { SeenColumns, WantedColumns } from './result-header.ts';
+import type { ResultNotice } from './result-row.ts';
 
 /** What is the same for all files of a pipeline: plain values, so that a thread can be told. */
 export interface ResultFileSettings extends DecisionOptions, WantedColumns {

@@ -1,6 +1,6 @@
 /** How the metadata of a decision is put together, by the shape that its row's reference names (metadata-shape.ts). */
 import { parseShape } from '../metadata-shape.ts';
-import type { ResultHeader } from '../result-header.ts';
+import type { ResultHeader } from './result-header.ts';
 
 /** Memory of the shapes remembered at a time; a producer has few. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** csv-parse, for what the scanner of rows leaves to it, and for readers of other files. */
 import { Parser } from 'csv-parse';
 import type { ServiceError } from '../../core/service-error.ts';
-import { unreadable } from '../result-header.ts';
+import { unreadable } from './result-header.ts';
 import { MAX_COLUMNS } from './row-scanner.ts';
 
 /** csv-parse, with its records put into an array instead of a stream's buffer: that is a fifth faster. */

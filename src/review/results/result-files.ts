@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
-import type { ResultNotice } from '../result-row.ts';
 import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from './file-settings.ts';
 import { type Reading, ResultReader } from './result-reader.ts';
+import type { ResultNotice } from './result-row.ts';
 
 export interface ResultFile {
   /** Asked for each piece. */

@@ -7,13 +7,13 @@ import { isUtf8 } from 'node:buffer';
 import type { ResultColumns } from '../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
-import { readResultHeader, unreadable } from '../result-header.ts';
-import { ResultRowReader } from '../result-row.ts';
 import { DecisionBytes } from './decision-bytes.ts';
 import type { SharedByFiles } from './file-settings.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { MetadataPlans } from './metadata-plans.ts';
 import { RecordParser, tooLarge } from './record-parser.ts';
+import { readResultHeader, unreadable } from './result-header.ts';
+import { ResultRowReader } from './result-row.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
 
 const LINE_FEED = 0x0a;

@@ -2,8 +2,8 @@
 import type { ResultColumns } from '../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceFailure } from '../../core/service-error.ts';
-import type { ResultNotice } from '../result-row.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
+import type { ResultNotice } from '../results/result-row.ts';
 
 export type ToThread =
   | {

@@ -8,9 +8,9 @@ import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { InternalError } from '../../core/internal-error.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import { ServiceError } from '../../core/service-error.ts';
-import type { ResultNotice } from '../result-row.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
 import { type CreateResultFileReader, PIECE_BYTES, type ResultFile } from '../results/result-files.ts';
+import type { ResultNotice } from '../results/result-row.ts';
 import { type Answer, FileInThread } from './file-in-thread.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 

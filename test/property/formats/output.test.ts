@@ -12,7 +12,7 @@ import { RegisteredFormat } from '../../../src/formats/output/registered-format.
 import { createReceiptRenderer } from '../../../src/import/receipt.ts';
 import { createFoundRenderer } from '../../../src/lookup/found.ts';
 import { createDecisionRenderer, type DecisionFacts } from '../../../src/review/decision.ts';
-import { readLabels } from '../../../src/review/labels.ts';
+import { readLabels } from '../../../src/review/results/labels.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { readAvro } from '../../support/formats/avro-reader.ts';
 import { decimals } from '../review/decimals.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ResultNotice } from '../../../src/review/result-row.ts';
 import { type ResultFileSettings, sharedByFiles } from '../../../src/review/results/file-settings.ts';
 import { resultFileReader } from '../../../src/review/results/result-files.ts';
+import type { ResultNotice } from '../../../src/review/results/result-row.ts';
 import { JOB } from '../../unit/review/sample.ts';
 import { hostileText, metadataText, numberLiteral } from './hostile.ts';
 import { collected, readWhole } from './whole-file.ts';

@@ -3,11 +3,11 @@ import { sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.
 import type { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ReadRow } from '../../../src/core/read-row.ts';
-import { readResultHeader, unreadable } from '../../../src/review/result-header.ts';
-import { ResultRowReader } from '../../../src/review/result-row.ts';
 import type { SharedByFiles } from '../../../src/review/results/file-settings.ts';
 import { MetadataPlans } from '../../../src/review/results/metadata-plans.ts';
 import { RecordParser } from '../../../src/review/results/record-parser.ts';
+import { readResultHeader, unreadable } from '../../../src/review/results/result-header.ts';
+import { ResultRowReader } from '../../../src/review/results/result-row.ts';
 
 /** What a file gave, in a form that can be compared: rows with their records as bytes, rows without one, and what ended it. */
 export interface FileContents {

@@ -14,7 +14,7 @@ import { RegisteredFormat } from '../../../src/formats/output/registered-format.
 import { createReceiptRenderer } from '../../../src/import/receipt.ts';
 import { createFoundRenderer } from '../../../src/lookup/found.ts';
 import { createDecisionRenderer, type DecisionFacts } from '../../../src/review/decision.ts';
-import { readLabels } from '../../../src/review/labels.ts';
+import { readLabels } from '../../../src/review/results/labels.ts';
 
 export interface WrittenOutput {
   readonly name: string;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../../src/core/bytes/slice-writer.ts';
-import { readResultHeader } from '../../../../src/review/result-header.ts';
 import { DecisionBytes } from '../../../../src/review/results/decision-bytes.ts';
 import { MetadataPlans } from '../../../../src/review/results/metadata-plans.ts';
+import { readResultHeader } from '../../../../src/review/results/result-header.ts';
 import { RowScanner } from '../../../../src/review/results/row-scanner.ts';
 import { JOB } from '../sample.ts';
 

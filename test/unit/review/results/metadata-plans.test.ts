@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readResultHeader } from '../../../../src/review/result-header.ts';
 import { MetadataPlans } from '../../../../src/review/results/metadata-plans.ts';
+import { readResultHeader } from '../../../../src/review/results/result-header.ts';
 
 const WIDTH = 2_000;
 const KEYS = Array.from({ length: WIDTH }, (_, n) => `k${n}`);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { shapeEntry } from '../../../../src/review/metadata-shape.ts';
-import type { ResultNotice } from '../../../../src/review/result-row.ts';
 import type { ResultFileSettings } from '../../../../src/review/results/file-settings.ts';
 import type { ResultFile, ResultFileReader } from '../../../../src/review/results/result-files.ts';
 import { resultFileReader } from '../../../../src/review/results/result-files.ts';
+import type { ResultNotice } from '../../../../src/review/results/result-row.ts';
 import { ResultThread } from '../../../../src/review/thread/result-thread.ts';
 import { JOB, type Row } from '../sample.ts';
 

@@ -1,18 +1,18 @@
 /** Rows of a result file become terminal records, or a reason why they name nothing (DESIGN 3 settle). */
 
-import { isJsonText } from '../core/exact-json.ts';
-import { crashOf, internalPoison } from '../core/internal-error.ts';
-import type { JobContext } from '../core/ports/pipeline-kind.ts';
-import type { MalformedRow, ReadRow, ResultRow } from '../core/read-row.ts';
-import type { OutgoingRecord } from '../core/record.ts';
-import { shownCode } from '../core/shown-code.ts';
-import { normaliseDecisionStatus, RESULT_COLUMNS } from '../service/contract.ts';
-import type { DecisionFacts, DecisionRenderer } from './decision.ts';
-import { fromText } from './formulas.ts';
+import { isJsonText } from '../../core/exact-json.ts';
+import { crashOf, internalPoison } from '../../core/internal-error.ts';
+import type { JobContext } from '../../core/ports/pipeline-kind.ts';
+import type { MalformedRow, ReadRow, ResultRow } from '../../core/read-row.ts';
+import type { OutgoingRecord } from '../../core/record.ts';
+import { shownCode } from '../../core/shown-code.ts';
+import { normaliseDecisionStatus, RESULT_COLUMNS } from '../../service/contract.ts';
+import type { DecisionFacts, DecisionRenderer } from '../decision.ts';
+import { fromText } from '../formulas.ts';
+import { type Reference, readReference } from '../reference.ts';
 import { createLabelReader, type Labels } from './labels.ts';
-import { type Reference, readReference } from './reference.ts';
+import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import type { ResultHeader } from './result-header.ts';
-import type { MetadataPlan, MetadataPlans } from './results/metadata-plans.ts';
 
 /** Log message of each kind of notice. */
 export const NOTICES = {

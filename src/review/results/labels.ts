@@ -4,8 +4,8 @@
  * delimiter between, nothing.
  */
 
-import { parseKeepingDigits } from '../core/exact-json.ts';
-import { isDeeperThan } from '../core/json-depth.ts';
+import { parseKeepingDigits } from '../../core/exact-json.ts';
+import { isDeeperThan } from '../../core/json-depth.ts';
 
 export interface Labels {
   /** A JSON array of objects with `name`, `applied` and `explanation`. */

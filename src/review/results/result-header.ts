@@ -1,7 +1,7 @@
 /** The header of a result file (service-interface.md 2.3): columns by name, in any order, known and unknown. */
-import { ServiceError } from '../core/service-error.ts';
-import { RESULT_COLUMNS } from '../service/contract.ts';
-import { foldName, isResultColumn, keyOfHeader } from './column-names.ts';
+import { ServiceError } from '../../core/service-error.ts';
+import { RESULT_COLUMNS } from '../../service/contract.ts';
+import { foldName, isResultColumn, keyOfHeader } from '../column-names.ts';
 
 /** Where each column is; -1 when the file has none of that name. */
 export interface ResultHeader {

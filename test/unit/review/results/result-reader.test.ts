@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyOf } from '../../../src/core/body-of.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import { reviewKind } from '../../../src/review/index.ts';
-import type { ResultNotice } from '../../../src/review/result-row.ts';
-import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row, scriptedService } from './sample.ts';
+import { bodyOf } from '../../../../src/core/body-of.ts';
+import { ServiceError } from '../../../../src/core/service-error.ts';
+import { reviewKind } from '../../../../src/review/index.ts';
+import type { ResultNotice } from '../../../../src/review/results/result-row.ts';
+import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row, scriptedService } from '../sample.ts';
 
 const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
 const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
-import { DEFAULT_COLUMNS } from '../../../src/review/columns.ts';
-import { CsvRows } from '../../../src/review/upload/csv-rows.ts';
-import { readCsv } from './plain-csv.ts';
-import { contentItem, uploadOf } from './sample.ts';
+import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import { DEFAULT_COLUMNS } from '../../../../src/review/columns.ts';
+import { CsvRows } from '../../../../src/review/upload/csv-rows.ts';
+import { readCsv } from '../plain-csv.ts';
+import { contentItem, uploadOf } from '../sample.ts';
 
 test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mark, cells quoted where needed', async () => {
   const items = [contentItem({ content: 'a,"b"\r\nc\rd\ne', metadata: { lang: 'en' } })];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { LastRows } from '../../../src/review/last-row.ts';
+import { LastRows } from '../../../../src/review/results/last-row.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,7 @@
  * Whether the last row of a result file without a line end at its end is whole. RFC 4180 lets files end so, but a file that was
  * cut looks the same: `approved` cut to `approv` would be published as a result.
  */
-import { isJsonText } from '../core/exact-json.ts';
+import { isJsonText } from '../../core/exact-json.ts';
 
 /** Rows remembered: each is forgotten when it is believed, so these are rows of files that never came whole. */
 const MAX_REMEMBERED = 1000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLabelReader, readLabels } from '../../../src/review/labels.ts';
+import { createLabelReader, readLabels } from '../../../../src/review/results/labels.ts';
 
 const named = (name: string) => ({ name, applied: true, explanation: null });
 
