@@ -7,7 +7,7 @@ import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context.ts';
-import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
+import type { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
 import type { PipelineOptions } from '../../../src/pipeline/options.ts';
 import { Supervisor } from '../../../src/pipeline/supervisor.ts';
 import { assertSilent } from '../canary.ts';
@@ -21,6 +21,7 @@ import { RecordingTracer } from '../memory/recording-tracer.ts';
 import { ReviewService, type ServiceScript } from '../memory/review-service.ts';
 import { type ScriptedDecision, ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
 import type { MemoryShardGroup } from '../memory/shard-group.ts';
+import { StrictBudget } from '../memory/strict-pool.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
@@ -96,7 +97,7 @@ export class Instance {
     this.logger = new RecordingLogger();
     const client = new KafkaClient(world.kafka, this.process, name, TOPICS);
     this.group = client.group();
-    this.budget = new MemoryBudget(budgetBytes);
+    this.budget = new StrictBudget(budgetBytes);
     this.supervisor = new Supervisor(
       world.wrap({
         group: this.group,
