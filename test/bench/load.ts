@@ -1,11 +1,12 @@
 /** The records that a benchmark works on, in ready-made record batches: the producer's library is not what is measured. */
 
-import { RawProducer } from '../../dev/kafka/raw-producer.ts';
+import { BatchRefused, RawProducer } from '../../dev/kafka/raw-producer.ts';
 import { CODECS, type Codec } from '../../dev/kafka/record-batches.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
 import { varintSize, writeVarint } from '../../src/core/bytes/varint.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { crc32c } from '../../src/kafka/records/index.ts';
+import { eventually } from '../support/eventually.ts';
 
 export interface Load {
   readonly records: number;
@@ -46,7 +47,7 @@ export async function write(brokers: readonly string[], topic: string, load: Loa
           batch.push(record);
           bytes += sizeOfRecord(record);
           if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to) continue;
-          await producer.write(topic, partition, encode(batch, load.codec));
+          await writePatiently(producer, topic, partition, encode(batch, load.codec));
           [batch, bytes] = [[], 0];
         }
       }),
@@ -54,6 +55,19 @@ export async function write(brokers: readonly string[], topic: string, load: Loa
   } finally {
     producer.close();
   }
+}
+
+/** A broker may not know yet that it leads a new partition. */
+async function writePatiently(producer: RawProducer, topic: string, partition: number, batch: Buffer): Promise<void> {
+  await eventually(`${topic}-${partition} takes a batch`, async () => {
+    try {
+      await producer.write(topic, partition, batch);
+      return true;
+    } catch (error) {
+      if (error instanceof BatchRefused && !error.isFinal) return false;
+      throw error;
+    }
+  });
 }
 
 /** A record batch with the time of now. */

@@ -11,6 +11,7 @@ import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { OldMessages } from './old-messages.ts';
 import { PieceBuilder } from './piece-builder.ts';
 import type { RecordsOfBatch, Step } from './step.ts';
+import { nextPieceTurn } from './turns.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
@@ -39,7 +40,7 @@ export async function* readPieces(
   /** A piece was taken. A long response must not keep the event loop to itself. */
   const goOn = () => {
     free();
-    return new Promise((resolve) => setImmediate(resolve));
+    return nextPieceTurn();
   };
   try {
     for (const batch of placeBatches(fetched)) {
