@@ -1,6 +1,5 @@
 /** What the parts of a shard worker share: the ports, the options, and the limits that span the pipeline's shards. */
 import type { LimitFunction } from 'p-limit';
-import type { BufferPool } from '../core/bytes/buffer-pool.ts';
 import type { Clock, Random } from '../core/ports/clock.ts';
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
@@ -32,8 +31,6 @@ export interface PipelineContext extends PipelinePorts {
   readonly options: PipelineOptions;
   readonly instance: string;
   readonly budget: MemoryBudget;
-  /** The process's buffers, which the budget bounds. */
-  readonly pool: BufferPool;
   readonly ledger: Ledger;
   readonly internal: InternalErrors;
   readonly gates: TypeGates;

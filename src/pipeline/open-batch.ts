@@ -6,6 +6,6 @@ import type { ShardRuntime } from './shard-runtime.ts';
 
 /** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave, if any */
 export function openBatch(shard: ShardRuntime, type: string, from?: LiveJob): ItemBatch {
-  const { kind, pool } = shard.context;
-  return new ItemBatch(type, kind.rows(pool), batchLinks(shard, from));
+  const { kind, budget } = shard.context;
+  return new ItemBatch(type, kind.rows(budget.pool), batchLinks(shard, from));
 }

@@ -158,11 +158,10 @@ export class Retrier {
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
     const { context } = this.#shard;
-    const { id, remoteId, type, attempt } = job.record;
     const error = { code: failure, message: this.#messageOf(job, failure) };
     const decisions = new DecisionChunk(this.#shard, job);
     for (const item of items) {
-      const about = { jobId: id, remoteId, type, attempt, decidedAtMs: context.clock.now() };
+      const about = this.#shard.aboutJob(job);
       decisions.add(item, true, undefined, () => context.kind.failure(item, error, about));
       if (decisions.isFull) await decisions.flush();
     }

@@ -7,7 +7,7 @@ import type { ResultSlice } from '../core/bytes/result-slice.ts';
 import { reactionTo } from '../core/failure-policy.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
-import type { JobContext, RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
+import type { RemoteStatus, ResultFileKind } from '../core/ports/pipeline-kind.ts';
 import type { MalformedRow } from '../core/read-row.ts';
 import { ServiceError } from '../core/service-error.ts';
 import { errorType } from './batch-span.ts';
@@ -128,7 +128,7 @@ class Pass {
       for await (const slice of context.waits.each(
         'download',
         this.#shard.who,
-        this.#kind.results(this.#status, () => this.#context(), signal),
+        this.#kind.results(this.#status, () => this.#shard.aboutJob(this.#job), signal),
       )) {
         await this.#read(slice);
       }
@@ -256,10 +256,5 @@ class Pass {
 
   #anomaly(kind: string, count = 1): void {
     this.#shard.context.metrics.count('result_anomalies_total', { ...this.#shard.labels, kind }, count);
-  }
-
-  #context(): JobContext {
-    const { id, remoteId, type, attempt } = this.#job.record;
-    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }
 }

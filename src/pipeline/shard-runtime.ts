@@ -4,6 +4,7 @@ import { fits } from '../core/bytes/batch-size.ts';
 import type { TerminalRecords } from '../core/bytes/terminal-records.ts';
 import type { JobFailure } from '../core/failure-row.ts';
 import type { LiveJob } from '../core/job.ts';
+import type { JobContext } from '../core/ports/pipeline-kind.ts';
 import type { JobPhase } from '../core/ports/pipeline-view.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../core/ports/tracing.ts';
@@ -145,6 +146,11 @@ export class ShardRuntime {
       this.jobs.set(job.record.id, status);
     }
     return status;
+  }
+
+  /** What terminal records that are made now say about their job. */
+  aboutJob({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
+    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.context.clock.now() };
   }
 
   /** Its batch, in log lines. */

@@ -73,7 +73,7 @@ export class SourceSettler {
     for (const piece of pieces(job.left, most)) {
       const { items, unread, release } = await this.#read(job, piece, each * piece.size);
       try {
-        const about = () => this.#contextOf(job);
+        const about = () => this.#shard.aboutJob(job);
         await this.#settleUnread(job, status, unread, about());
         // Other pieces may fare better: one record that the service cannot answer for must not hold up all behind it.
         const ended = await this.#ask(job, this.#kind.outcomes(items, status, about, signal, last));
@@ -194,10 +194,6 @@ export class SourceSettler {
       await settleAsLetters(this.#shard, job, found, 'settle');
     });
     await settleAsLetters(this.#shard, job, [...left.values()], 'settle');
-  }
-
-  #contextOf({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
-    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.#shard.context.clock.now() };
   }
 }
 

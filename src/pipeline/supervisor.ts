@@ -78,7 +78,6 @@ export class Supervisor {
       options,
       instance: random.id(),
       budget: this.#budget,
-      pool: this.#budget.pool,
       ledger: new Ledger(metrics, options.name, new DecisionMix(metrics, options.name, options.metrics.maxResults)),
       waits,
       gates: new TypeGates({ clock, logger: this.#logger, waits, pauseMs: options.review.typePauseMs }),
