@@ -44,7 +44,7 @@ export class ItemBatch {
 
   /** Memory that the batch takes, bytes. */
   get heldBytes(): number {
-    return BATCH_BYTES + this.sink.heldBytes + this.records.heldBytes;
+    return BATCH_BYTES + this.sink.heldBytes + this.records.heldBytes + (this.links?.heldBytes ?? 0);
   }
 
   /** On the caller's clock, ms: when the oldest item arrived; Infinity when empty. */

@@ -20,6 +20,8 @@ const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f
 /** Longest traceparent that is looked at, and longest tracestate that is passed on to a link: one list of 32 entries has 512 at least. */
 const MAX_PARENT = 512;
 const MAX_STATE = 1024;
+/** Memory of a context beside its state, bytes: its texts, and the objects that hold them. */
+const LINK_BYTES = 512;
 
 /** undefined when the headers have none, or none that is valid. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
@@ -38,6 +40,7 @@ export class TraceLinks {
   readonly #links = new Map<string, TraceParent>();
   #traced = 0;
   #unlinked = 0;
+  #heldBytes = 0;
 
   /** @param most spans that are kept */
   constructor(most: number) {
@@ -46,6 +49,11 @@ export class TraceLinks {
 
   get links(): TraceParent[] {
     return [...this.#links.values()];
+  }
+
+  /** Memory of the contexts that are kept, bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /** Items that came with a valid context. */
@@ -65,8 +73,12 @@ export class TraceLinks {
     this.#traced++;
     const key = `${parent.traceId}-${parent.spanId}`;
     if (this.#links.has(key)) return;
-    if (this.#links.size < this.#most) this.#links.set(key, parent);
-    else this.#unlinked++;
+    if (this.#links.size >= this.#most) {
+      this.#unlinked++;
+      return;
+    }
+    this.#links.set(key, parent);
+    this.#heldBytes += LINK_BYTES + 2 * (parent.state?.length ?? 0);
   }
 }
 
