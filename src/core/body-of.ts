@@ -1,4 +1,4 @@
-/** A body made at once, where no pool is shared: the samples and checks of the command line. */
+/** Bodies of a few items, without a shared pool: for the samples and checks of the command line. */
 import { BufferPool } from './bytes/buffer-pool.ts';
 import type { KindSteps } from './ports/pipeline-kind.ts';
 import type { EncodedBody } from './ports/row-sink.ts';

@@ -1,4 +1,4 @@
-/** Where batches begin: in intake, and in a rewind. */
+/** Beginning of a batch, in intake and in a rewind. */
 import { ItemBatch } from '../core/item-batch.ts';
 import type { LiveJob } from '../core/job.ts';
 import { batchLinks } from './batch-span.ts';

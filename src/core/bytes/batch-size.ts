@@ -6,12 +6,12 @@ export const BATCH_HEADER_BYTES = 61;
 /** A record's attributes and timestamp delta: all records of a batch have its timestamp. */
 const RECORD_HEAD_BYTES = 2;
 
-/** What the length of a record in a batch counts. @param recordBytes size of the record @param place its number in the batch, from 0 */
+/** Returns the length that stands before a record in a batch. @param recordBytes size of the record @param place its number in the batch, from 0 */
 export function lengthInBatch(recordBytes: number, place: number): number {
   return RECORD_HEAD_BYTES + varintSize(place) + recordBytes;
 }
 
-/** Bytes of a record in a batch, its length included. Parameters as in `lengthInBatch`. */
+/** Returns the size of a record in a batch, its length included. Parameters as in `lengthInBatch`. */
 export function sizeInBatch(recordBytes: number, place: number): number {
   const length = lengthInBatch(recordBytes, place);
   return varintSize(length) + length;

@@ -1,4 +1,4 @@
-/** Records on their way into one transaction, as bytes (record-bytes.ts): thousands of records are a handful of objects. */
+/** Records of one transaction as bytes (record-bytes.ts): thousands of records are a handful of objects. */
 import type { OutgoingRecord } from '../record.ts';
 import { grown } from './grown.ts';
 import { hashKeyOfRecord, type KeyHash, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';

@@ -6,7 +6,7 @@ export function unpooledBody(body: Buffer, rows: number): EncodedBody {
   return { body, rows, heldBytes: body.length, release() {}, drop() {} };
 }
 
-/** The rows of a kind that uploads nothing: they are counted. */
+/** Row sink of a kind that uploads nothing: it counts the rows. */
 export class NoRows implements RowSink {
   readonly heldBytes = 0;
   #rows = 0;

@@ -63,7 +63,7 @@ export class ResultSlice {
     return (this.#outcome(row) & 1) === 1;
   }
 
-  /** What the service decided; undefined when there is none. */
+  /** Result of the review; undefined when there is none. */
   result(row: number): string | undefined {
     return this.#results[(this.#outcome(row) >> 1) - 1];
   }
@@ -82,7 +82,7 @@ export class ResultSlice {
     yield* this.others;
   }
 
-  /** Rows of this slice are not looked at any more. Repeatable. */
+  /** Gives the memory back: nothing may read the slice any more. Repeatable. */
   release(): void {
     const release = this.#release;
     this.#release = undefined;

@@ -1,11 +1,11 @@
-/** Writer of one slice of rows after the other: terminal records go into one buffer, what is known of each into columns beside it. */
+/** Writer of slices, one after the other: terminal records go into one buffer, the facts about each row into columns beside it. */
 import { internalPoison } from '../internal-error.ts';
 import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
-/** Where the memory for records comes from. */
+/** Source of the buffers that records are written to. */
 export interface Rooms {
   /** Returns a buffer of at least so many bytes, which is all of its ArrayBuffer. @param likely bytes that will be needed in the end */
   take(least: number, likely: number): Buffer<ArrayBuffer>;
@@ -58,7 +58,7 @@ export class SliceWriter {
     return larger;
   }
 
-  /** Names the record that was written from `end` on. @param result what the service decided; undefined when there is none */
+  /** Names the record that was written from `end` on. @param result of the review; undefined when there is none */
   add(partition: number, offset: number, isError: boolean, result: string | undefined, end: number): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
     const at = this.#rows++ * ROW_NUMBERS;

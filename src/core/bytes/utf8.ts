@@ -1,4 +1,4 @@
-/** What decoding puts in the place of bytes that are not UTF-8. */
+/** Character that decoding substitutes for bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**

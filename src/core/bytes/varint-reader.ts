@@ -1,4 +1,4 @@
-/** Reader of zigzag varints and of what they count, by plain arithmetic: no BigInt, and no byte beyond `end`. */
+/** Reader of zigzag varints, and of the bytes whose lengths they are. Plain arithmetic: no BigInt, and no byte beyond `end`. */
 
 /** Shared: an empty buffer of its own costs more than the batch that it is made for. */
 export const NO_BYTES: Buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** Where a kind puts the items of one upload: of an item only the bytes of its row are kept. */
+/** Sink for the items of one upload: of each item it keeps only the bytes of its row. */
 import type { ContentItem } from '../record.ts';
 
 /** A body ready to be uploaded. */

@@ -26,7 +26,7 @@ const COUNT_AT = 57;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
-/** Who writes the batch, as the broker keeps count of it. */
+/** Fields by which a broker recognises the producer of a batch, and a batch that it has already. */
 export interface ProducerFields {
   readonly producerId: bigint;
   readonly producerEpoch: number;

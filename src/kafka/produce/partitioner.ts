@@ -1,4 +1,4 @@
-/** Which partition a record goes to: as Java's default partitioner chooses, so that other producers agree. */
+/** Partitions of keys, as Java's default partitioner chooses them, so that other producers agree. */
 
 /** Kafka's murmur2 (org.apache.kafka.common.utils.Utils.murmur2) of bytes[from, to), as a signed 32-bit integer. */
 export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
@@ -25,8 +25,3 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
 
 /** The partition of a key with this hash among `partitions`. */
 export const partitionOfHash = (hash: number, partitions: number): number => (hash & 0x7fffffff) % partitions;
-
-/** The partition of a key among `partitions`. An empty key is a key; null is not. */
-export function partitionOf(key: Buffer | string, partitions: number): number {
-  return partitionOfHash(murmur2(typeof key === 'string' ? Buffer.from(key) : key), partitions);
-}

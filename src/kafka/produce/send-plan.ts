@@ -11,7 +11,7 @@ import { murmur2, partitionOfHash } from './partitioner.ts';
 /** Below message.max.bytes (1,048,588 by default), and with the head of a request it fits a buffer of 1 MiB. */
 export const MAX_SEND_BYTES = 900_000;
 
-/** Most bytes of one batch for a topic with this max.message.bytes; undefined when it is not known. */
+/** Returns the most bytes of one batch. @param maxMessageBytes of its topic; undefined when it is not known */
 export function sendBytesFor(maxMessageBytes: number | undefined): number {
   if (maxMessageBytes === undefined || !(maxMessageBytes > 0)) return MAX_SEND_BYTES;
   return Math.min(MAX_SEND_BYTES, maxMessageBytes);

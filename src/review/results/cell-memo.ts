@@ -1,4 +1,4 @@
-/** What was made of cells that repeat, found again by their bytes: no text is made of a cell that came before. */
+/** Cache of values that are made from cells, found by the bytes of a cell: a cell that repeats is not decoded again. */
 import { DOUBLED, type RowScanner } from './row-scanner.ts';
 
 interface Entry<T> {
@@ -28,7 +28,7 @@ export class CellMemo<T> {
     this.#make = make;
   }
 
-  /** What a cell of the scanned row becomes. */
+  /** Returns the value of a cell of the scanned row. */
   of(row: RowScanner, bytes: Buffer, cell: number): T {
     return this.at(bytes, row.starts[cell] as number, row.ends[cell] as number, row.forms[cell] === DOUBLED);
   }

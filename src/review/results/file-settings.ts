@@ -1,4 +1,4 @@
-/** What the result files of a pipeline have in common. */
+/** Settings and memory that all result files of a pipeline share. */
 import { createDecisionRenderer, type DecisionOptions, type DecisionRenderer } from '../decision.ts';
 import { LastRows } from './last-row.ts';
 import type { SeenColumns, WantedColumns } from './result-header.ts';

@@ -1,4 +1,4 @@
-/** The beginning of a row whose end has not come yet, in memory that is used again. */
+/** Buffer for the beginning of a row whose end has not arrived yet; its memory is reused. */
 
 /** Memory that is kept for the next row. */
 const KEPT_BYTES = 256 * 1024;

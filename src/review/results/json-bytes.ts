@@ -1,4 +1,4 @@
-/** JSON as bytes, written from bytes of UTF-8: the same that JSON.stringify writes. Each returns where the next byte goes. */
+/** Writers of JSON from bytes of UTF-8, with the same output as JSON.stringify. Each returns where the next byte goes. */
 
 const QUOTE = 0x22;
 const DASH = 0x2d;

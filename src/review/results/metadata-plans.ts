@@ -1,4 +1,4 @@
-/** How the metadata of a decision is put together, by the shape that its row's reference names (metadata-shape.ts). */
+/** Plans by which the metadata of decisions are put together, one for each shape that a reference names (metadata-shape.ts). */
 import { parseShape } from '../metadata-shape.ts';
 import type { ResultHeader } from './result-header.ts';
 

@@ -1,4 +1,4 @@
-/** How a pipeline reads its result files: here, or in a thread of their own (thread/result-thread.ts). */
+/** Reader of a pipeline's result files in the caller's thread; thread/result-thread.ts has the one in a thread of their own. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';

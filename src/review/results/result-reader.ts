@@ -27,14 +27,14 @@ const MAX_HELD_BYTES = 8 * 1024 * 1024;
 /** Bytes that csv-parse is fed in one go. */
 const SLICE_BYTES = 64 * 1024;
 
-/** What came of a piece. */
+/** Rows of a piece, and the problem that ended the file in it. */
 export interface Reading {
   readonly rows: ResultColumns | undefined;
-  /** Why the file is at its end before its end: a ServiceError, or a mistake of ours. */
+  /** Reason to read no further: a ServiceError, or a mistake of ours. undefined: there is none. */
   readonly problem: unknown;
 }
 
-/** Readers of the rows, as the header asks for them. */
+/** Readers of the rows behind a header. */
 interface RowReaders {
   readonly ordinary: DecisionBytes;
   readonly other: ResultRowReader;
@@ -49,7 +49,7 @@ export class ResultReader {
   readonly #held = new HeldBytes();
   /** The scanner has seen the bytes that are held. */
   #resumes = false;
-  /** What the file begins with is known to be text. */
+  /** The byte order mark, if any, has been passed. */
   #begun = false;
   #readers: RowReaders | undefined;
   #job: JobContext | undefined;
@@ -69,7 +69,7 @@ export class ResultReader {
     this.#slice = new SliceWriter(rooms);
   }
 
-  /** Reads the next piece, of which nothing is kept. @param job what the decisions of its rows say about their batch */
+  /** Reads the next piece, of which nothing is kept. @param job for the decisions of its rows */
   async read(piece: Buffer, job: JobContext): Promise<Reading> {
     this.#job = job;
     this.#lastByte = piece.at(-1) ?? this.#lastByte;

@@ -1,4 +1,4 @@
-/** One file that is read in the thread, as the connector's thread sees it. */
+/** Download whose rows are read in the thread, on the side of the connector's thread. */
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { FromThread } from './messages.ts';
 
@@ -7,11 +7,11 @@ const PIECES_AHEAD = 4;
 
 export type Answer = Extract<FromThread, { readonly is: 'read' }>;
 
-/** What is done for a file in its thread. */
+/** Messages of a file to its thread. */
 export interface FileMessages {
   piece(bytes: Buffer, job: JobContext): void;
   say(is: 'end' | 'broken' | 'close'): void;
-  /** Nothing of the file is wanted any more. */
+  /** Forgets the file: later answers about it are given back unread. */
   close(): void;
 }
 

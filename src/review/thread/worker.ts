@@ -1,4 +1,4 @@
-/** The thread that reads result files, from its side: pieces of files come in, columns of rows with their terminal records go out. */
+/** Entry of the thread that reads result files: it receives pieces of files, and answers with columns of rows and their terminal records. */
 import { parentPort } from 'node:worker_threads';
 import { bufferSize } from '../../core/bytes/buffer-pool.ts';
 import type { Rooms } from '../../core/bytes/slice-writer.ts';
@@ -51,7 +51,7 @@ interface OpenFile {
   readonly rooms: LentRooms;
   /** Resolves when the messages so far are answered. */
   turn: Promise<void>;
-  /** Nobody reads its rows any more, or it cannot be read. */
+  /** Whether its pieces are given back unread: it was closed, or cannot be read. */
   isOver: boolean;
 }
 

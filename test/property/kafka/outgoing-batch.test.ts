@@ -8,9 +8,9 @@ import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { headBytes, OutgoingBatch } from '../../../src/kafka/produce/outgoing-batch.ts';
-import { partitionOf } from '../../../src/kafka/produce/partitioner.ts';
 import { planBatches, planBatchesTo } from '../../../src/kafka/produce/send-plan.ts';
 import { headerList } from '../../support/headers.ts';
+import { partitionOf } from '../../support/memory/partitioner.ts';
 import { readAll } from '../../support/read-pieces.ts';
 
 // kafkajs as it was released, to compare with byte for byte.

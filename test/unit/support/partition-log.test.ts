@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { headerList } from '../../support/headers.ts';
 import { PartitionLog } from '../../support/memory/partition-log.ts';
-import { murmur2, partitionOf } from '../../support/memory/partitioner.ts';
 
 const record = (name: string, value: string | null = name) => ({ key: name, value });
 const keysOf = (log: PartitionLog) => log.committed().map(({ key }) => String(key));
@@ -70,20 +69,6 @@ test('what a caller does to its buffers later does not reach the log', () => {
   const [read] = log.committed();
   assert.equal(String(read?.value), 'before');
   assert.deepEqual(read?.headers, headerList({ h: [Buffer.from('before'), Buffer.from('text'), null] }));
-});
-
-test('murmur2 gives the numbers of the Java client', () => {
-  // Vectors of org.apache.kafka.common.utils.UtilsTest.
-  const known: [string, number][] = [
-    ['21', -973932308],
-    ['foobar', -790332482],
-    ['a-little-bit-long-string', -985981536],
-    ['a-little-bit-longer-string', -1486304829],
-    ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
-    ['abc', 479470107],
-  ];
-  for (const [text, hash] of known) assert.equal(murmur2(Buffer.from(text)), hash);
-  assert.equal(partitionOf('21', 1_000_000), (-973932308 & 0x7fffffff) % 1_000_000);
 });
 
 type Step =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { murmur2, partitionOf } from '../../../../src/kafka/produce/partitioner.ts';
+import { murmur2, partitionOfHash } from '../../../../src/kafka/produce/partitioner.ts';
 
 describe('partition of a key', () => {
   it("hashes as Kafka's own tests want it (org.apache.kafka.common.utils.UtilsTest)", () => {
@@ -15,15 +15,10 @@ describe('partition of a key', () => {
     for (const [text, hash] of Object.entries(known)) assert.equal(murmur2(Buffer.from(text)), hash, text);
   });
 
-  it('is never negative, and the same for a string and its bytes', () => {
-    for (let n = 0; n < 2_000; n++) {
-      const partition = partitionOf(`key-${n}`, 7);
-      assert.ok(partition >= 0 && partition < 7);
-      assert.equal(partitionOf(Buffer.from(`key-${n}`), 7), partition);
+  it('is never negative', () => {
+    for (const hash of [-1, -(2 ** 31), 2 ** 31 - 1, 0]) {
+      const partition = partitionOfHash(hash, 7);
+      assert.ok(partition >= 0 && partition < 7, `${hash}`);
     }
-  });
-
-  it('takes an empty key for a key', () => {
-    assert.equal(partitionOf('', 5), partitionOf(Buffer.alloc(0), 5));
   });
 });
