@@ -9,6 +9,7 @@
  *
  * `written()` gives the rows, slab by slab, for whoever puts a body together; `body()` is the shortest way to one.
  */
+import type { EncodedBody } from '../ports/row-sink.ts';
 import type { BufferPool } from './buffer-pool.ts';
 
 /** Slabs grow from the least to the most, so that a batch of one row is small and a batch of many has few slabs. */
@@ -17,15 +18,7 @@ const MOST_BYTES = 128 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** A body in a buffer of the pool. */
-export interface PooledBody {
-  readonly body: Buffer<ArrayBuffer>;
-  /** Size of the buffer. */
-  readonly heldBytes: number;
-  /** Gives the buffer back to the pool: nothing may read the body any more. Repeatable. */
-  release(): void;
-  /** Instead of `release`, where something may still read the body: its memory is left to the collector. Repeatable. */
-  drop(): void;
-}
+type PooledBody = Omit<EncodedBody, 'rows'>;
 
 /** Room for a body of so many bytes, with undefined contents: the caller fills it. */
 export function pooledBody(pool: BufferPool, bytes: number): PooledBody {

@@ -3,8 +3,7 @@ import { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../core/internal-error.ts';
 import type { ItemOutcome, PipelineKind, ResultFileKind, SourceKind } from '../../core/ports/pipeline-kind.ts';
-import type { ReadRow } from '../../core/read-row.ts';
-import type { OutgoingRecord, Poison } from '../../core/record.ts';
+import type { OutgoingRecord, Poison, SourceCoordinate } from '../../core/record.ts';
 import type { OutputFormat } from './format.ts';
 
 /** Told of a record that could not be encoded, and is published as a failure instead. Never shows content (I6). */
@@ -29,21 +28,22 @@ type Encoded =
   | { readonly poison: Poison };
 type Encode = (record: OutgoingRecord) => Encoded;
 
+type Ended = SourceCoordinate & { readonly status: 'success' | 'error'; readonly record: OutgoingRecord };
+
+function inFormat<T extends Ended>(one: T, encode: Encode): T | (SourceCoordinate & { readonly poison: Poison }) {
+  const encoded = encode(one.record);
+  if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
+  return { ...one, record: encoded.record, status: encoded.failed ? 'error' : one.status };
+}
+
 function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
-  const row = (one: ReadRow): ReadRow => {
-    if (!('record' in one)) return one;
-    const encoded = encode(one.record);
-    if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
-    const { record, failed } = encoded;
-    return { ...one, record, status: failed ? 'error' : one.status };
-  };
   return {
     ...kind,
     async *results(status, job, signal) {
       const writer = new SliceWriter();
       for await (const slice of kind.results(status, job, signal)) {
         try {
-          for (const one of slice) writer.addRow(row(one));
+          for (const one of slice) writer.addRow('record' in one ? inFormat(one, encode) : one);
         } finally {
           slice.release();
         }
@@ -55,13 +55,7 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
 }
 
 function ofSource(kind: SourceKind, encode: Encode): SourceKind {
-  const outcome = (one: ItemOutcome): ItemOutcome => {
-    if ('poison' in one) return one;
-    const encoded = encode(one.record);
-    if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
-    const { record, failed } = encoded;
-    return { ...one, record, status: failed ? 'error' : one.status };
-  };
+  const outcome = (one: ItemOutcome): ItemOutcome => ('record' in one ? inFormat(one, encode) : one);
   return {
     ...kind,
     async *outcomes(items, status, job, signal, last) {
