@@ -8,16 +8,23 @@ import { CsvReviews } from '../../support/memory/csv-reviews.ts';
 import { ServiceCalls } from '../../support/memory/service-calls.ts';
 
 const MINUTE = 60_000;
-const EVENTS = Array.from({ length: 24 }, (_, n) => n);
+const EVENTS = Array.from({ length: 16 }, (_, n) => n);
 const isEvent = (n: number): boolean => n % 7 !== 5;
 
-/** Reviews of CSV files, of which a create, an upload, a review and a download go wrong, and records that cannot be decoded. */
+/**
+ * Reviews of CSV files, of which a create, an upload, a review and a download go wrong, batches that are held back because their type is
+ * refused for a while, and records that cannot be decoded.
+ */
 function reviewing(): World {
   const faulty = new Set(['create', 'upload', 'results']);
+  let refusals = 2;
   const world = new World({
     options: { batch: { maxRows: 4 }, chunk: { maxRows: 3 }, retry: { onFailure: 'dead-letter' } },
     service: {
-      fault: (operation) => (faulty.delete(operation) ? { failure: 'unavailable' } : undefined),
+      fault: (operation, _id, type) => {
+        if (operation === 'create' && type === 'b' && refusals-- > 0) return { failure: 'rejected' };
+        return faulty.delete(operation) ? { failure: 'unavailable' } : undefined;
+      },
       review: ({ id }) => (id === 'batch-3' ? { state: 'failed' } : { afterMs: 300 }),
     },
     kind: ({ service }, process, name) =>
