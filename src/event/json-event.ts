@@ -1,6 +1,7 @@
 /** The value of a source record as a JSON object, and what is wrong with it otherwise. Messages never show what it holds (I6). */
 import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import { textOf } from '../core/bytes/utf8.ts';
+import { hasEscapedKeys, parseEscapedKeys } from '../core/escaped-keys.ts';
 import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
 import type { Poison, PoisonReason } from '../core/record.ts';
 import { settled } from './expression/exact-number.ts';
@@ -37,10 +38,22 @@ function parseText(text: string | undefined, hasTooMany: boolean): JsonValueRead
   if (text === undefined) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
   if (hasTooMany) return poison('too_large', `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`);
   try {
-    return new JsonText(JSON.parse(text), text);
+    return new JsonText(parsed(text), text);
   } catch {
     const why = text.startsWith('\ufeff') ? ': it begins with a byte order mark, which JSON does not allow' : '';
     return poison('not_json', `the value is not JSON${why}`);
+  }
+}
+
+/** @throws SyntaxError on a text that is not JSON */
+function parsed(text: string): unknown {
+  const plain: unknown = JSON.parse(text);
+  if (!hasEscapedKeys(text)) return plain;
+  try {
+    return parseEscapedKeys(text, JSON.parse);
+  } catch {
+    // It is nested more deeply than any part of it may be that a mapping finds.
+    return plain;
   }
 }
 
@@ -66,7 +79,8 @@ class JsonText implements JsonValueRead {
   exact(): unknown {
     if (!mayLoseDigits(this.#text)) return this.plain;
     try {
-      return settled(parseKeepingDigits(this.#text));
+      const text = this.#text;
+      return settled(hasEscapedKeys(text) ? parseEscapedKeys(text, parseKeepingDigits) : parseKeepingDigits(text));
     } catch {
       // Both recurse over the whole document, which may be as deep as it likes.
       return undefined;
