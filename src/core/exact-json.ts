@@ -6,6 +6,7 @@
  * numbers are kept as their source text (`JSON.rawJSON`), which `JSON.stringify` writes out again unchanged.
  * The fast path stays a plain `JSON.parse`: the slow one is taken only for a text that has such a number.
  */
+import { isDeeperThan, MAX_DEPTH } from './json-depth.ts';
 
 /** The part of ECMAScript's "JSON.parse source text access" that TypeScript's libraries do not declare yet. */
 interface SourceTextJson {
@@ -81,12 +82,11 @@ export function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }
 
-/** Whether a text is one JSON value. Numbers and literals, the common ones, are not parsed. */
+/** Whether a text is one JSON value, nested no deeper than metadata can be. Numbers and literals, the common ones, are not parsed. */
 export function isJsonText(text: string): boolean {
   if (isNumberText(text) || text === 'true' || text === 'false' || text === 'null') return true;
   try {
-    JSON.parse(text);
-    return true;
+    return !isDeeperThan(JSON.parse(text), MAX_DEPTH);
   } catch {
     return false;
   }

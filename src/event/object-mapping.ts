@@ -1,15 +1,12 @@
 /** A part of an event that is an object: found whole, or put together from chosen fields; nested as it is, or flattened. */
 import { isKeptNumber } from '../core/exact-json.ts';
-import { isDeeperThan } from '../core/json-depth.ts';
+import { isDeeperThan, MAX_DEPTH } from '../core/json-depth.ts';
 import type { PoisonReason } from '../core/record.ts';
 import { type EventInput, typeOfFound } from './expression/index.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 /** An expression, or one for each field of the object. */
 export type ObjectSource = string | { readonly fields: Readonly<Record<string, string>> };
-
-/** Deeper objects are refused: writing one out again would need a deep stack. */
-export const MAX_DEPTH = 64;
 
 export interface ObjectMapping {
   /** Whether the event has it as it is: then it is no larger than the event. */

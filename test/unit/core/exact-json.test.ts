@@ -35,3 +35,9 @@ test('a text is JSON or not', () => {
   for (const text of ['', '01', '.5', '1.', 'NaN', 'True', "['a']", '{', '1 2', '+1'])
     assert.equal(isJsonText(text), false, text);
 });
+
+test('a text that is nested more deeply than metadata can be is none of ours', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  assert.equal(isJsonText(nested(64)), true);
+  for (const levels of [65, 100_000]) assert.equal(isJsonText(nested(levels)), false);
+});
