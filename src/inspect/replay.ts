@@ -1,5 +1,6 @@
 /** Puts the originals of dead letters back on a topic, each once. */
 import { isReasonHeader } from '../core/dead-letter.ts';
+import { detached } from '../core/detached.ts';
 import type { ShardProducer } from '../core/ports/kafka.ts';
 import { type OutgoingRecord, placeOf, type SourceCoordinate, type SourceRecord } from '../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
@@ -158,8 +159,9 @@ class Replay {
   }
 }
 
-/** Key, value and headers as the source record had them. */
-export function originalOf({ key, value, headers }: SourceRecord): OutgoingRecord {
+/** Key, value and headers as the source record had them, as copies: a chunk may be of as many pieces as it has letters. */
+export function originalOf(letter: SourceRecord): OutgoingRecord {
+  const { key, value, headers } = detached(letter);
   return { key, value, headers: headers.filter((header) => !isReasonHeader(header)) };
 }
 

@@ -3,6 +3,7 @@
  * once more. Whoever waits, for its turn or at the gate of its type, waits before it is read and holds no content.
  */
 import { type ClaimedCoordinate, CoordinateList } from '../core/coordinate-list.ts';
+import { detachedItem } from '../core/detached.ts';
 import { attempt } from '../core/internal-error.ts';
 import type { ItemBatch } from '../core/item-batch.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
@@ -15,7 +16,6 @@ import type { SourceLetterQueue } from './source-letters.ts';
 import {
   assertSameLog,
   DECODING_TURN_MS,
-  detachedItem,
   readToDecode,
   type UnreadableRecord,
   type WrittenBetween,

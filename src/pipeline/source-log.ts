@@ -3,7 +3,7 @@ import type { CoordinateList } from '../core/coordinate-list.ts';
 import type { CoordinateSet, LiveJob } from '../core/job.ts';
 import type { OffsetSet } from '../core/offset-set.ts';
 import type { PartitionRange, RecordPiece, UnreadableRecords } from '../core/ports/kafka.ts';
-import type { ContentItem, Header, Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
+import type { Poison, SourceCoordinate, SourceRecord } from '../core/record.ts';
 import type { PipelineContext } from './context.ts';
 import { RefusedError, ShardLostError, Unprepared } from './errors.ts';
 import type { PipelineOptions } from './options.ts';
@@ -167,18 +167,3 @@ function spansOf(partition: number, offsets: OffsetSet): Span[] {
   if (from !== undefined) spans.push({ partition, from, to, offsets });
   return spans;
 }
-
-/** A record to be kept: as it was read it is part of a whole fetched response, a megabyte that nobody counts. */
-export function detached({ partition, offset, timestampMs, key, value, headers }: SourceRecord): SourceRecord {
-  return { partition, offset, timestampMs, key: own(key), value: own(value), headers: headers.map(ownHeader) };
-}
-
-/** An item to be kept: its key and headers are views of its record. */
-export function detachedItem(item: ContentItem): ContentItem {
-  const { key, headers } = item;
-  return { ...item, key: own(key), headers: headers.length === 0 ? headers : headers.map(ownHeader) };
-}
-
-const own = (bytes: Buffer | null): Buffer | null => (bytes === null ? null : Buffer.from(bytes));
-
-const ownHeader = ([name, value]: Header): Header => [name, typeof value === 'string' ? value : own(value)];

@@ -2,6 +2,7 @@
  * Settles finished jobs that have no result file (SourceKind): reads what is left of the job from the source topic, asks the kind
  * what became of it, and publishes chunk by chunk as the Settler does (DESIGN 3 'Settle', 'Rewind').
  */
+import { detached, detachedItem } from '../core/detached.ts';
 import { CoordinateSet, type LiveJob } from '../core/job.ts';
 import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../core/record.ts';
@@ -12,15 +13,7 @@ import { type Due, mayBeWhole, settleAsLetters } from './letters.ts';
 import { memoryOfItems } from './memory-budget.ts';
 import { jobSettled, type SettleOutcome } from './settler.ts';
 import type { ShardRuntime } from './shard-runtime.ts';
-import {
-  assertSameLog,
-  detached,
-  detachedItem,
-  readAgain,
-  readToDecode,
-  type UnreadableRecord,
-  writtenBetween,
-} from './source-log.ts';
+import { assertSameLog, readAgain, readToDecode, type UnreadableRecord, writtenBetween } from './source-log.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',

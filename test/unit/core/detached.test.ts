@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { detached } from '../../../src/core/detached.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { detached } from '../../../src/pipeline/source-log.ts';
+import { originalOf } from '../../../src/inspect/replay.ts';
 import { headerList } from '../../support/headers.ts';
 
 test('a record that is kept holds nothing of the response that it came in, and is the same', () => {
@@ -21,10 +22,11 @@ test('a record that is kept holds nothing of the response that it came in, and i
   };
   const kept = detached(record);
   assert.deepEqual(kept, record);
-  const parts = [kept.key, kept.value, ...kept.headers.map(([, value]) => value)].filter(
+  const original = originalOf(record);
+  const parts = [kept.key, kept.value, original.key, original.value, ...kept.headers.map(([, value]) => value)].filter(
     (part): part is Buffer => part instanceof Buffer,
   );
-  assert.equal(parts.length, 4);
+  assert.equal(parts.length, 6);
   for (const part of parts) assert.notEqual(part.buffer, response.buffer);
   assert.deepEqual(detached({ ...record, key: null, value: null, headers: [] }).value, null);
 });
