@@ -1,5 +1,6 @@
 /** Cache of values that are made from cells, found by the bytes of a cell: a cell that repeats is not decoded again. */
 import { DOUBLED, type RowScanner } from './row-scanner.ts';
+import type { TextMemo } from './text-memo.ts';
 
 interface Entry<T> {
   readonly bytes: Buffer;
@@ -11,21 +12,16 @@ interface Entry<T> {
 const RECENT = 64;
 /** Bytes that go into a hash, at most twice as many. */
 const SAMPLES = 32;
-/** Entries that are found by their text, and bytes of their cells: a service may send a new text in each row. */
-const REMEMBERED = 512;
-const REMEMBERED_BYTES = 128 * 1024;
-/** Of one cell. */
+/** Of a cell that is found so. */
 const MAX_BYTES = 1024;
 
 export class CellMemo<T> {
-  readonly #make: (text: string) => T;
+  readonly #texts: TextMemo<T>;
   readonly #recent: (Entry<T> | undefined)[] = new Array(RECENT).fill(undefined);
-  readonly #known = new Map<string, T>();
-  #knownBytes = 0;
 
-  /** @param make what a cell's text becomes; larger cells and rare ones are made again */
-  constructor(make: (text: string) => T) {
-    this.#make = make;
+  /** @param texts values by the text of a cell */
+  constructor(texts: TextMemo<T>) {
+    this.#texts = texts;
   }
 
   /** Returns the value of a cell of the scanned row. */
@@ -40,19 +36,9 @@ export class CellMemo<T> {
     if (recent !== undefined && recent.isDoubled === isDoubled && isEqual(recent.bytes, bytes, start, end)) return recent.made;
     const raw = bytes.toString('utf8', start, end);
     const text = isDoubled ? raw.replaceAll('""', '"') : raw;
-    if (end - start > MAX_BYTES) return this.#make(text);
-    const known = this.#known.get(text);
-    if (known !== undefined) {
-      this.#recent[slot] = { bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made: known };
-      return known;
-    }
-    const made = this.#make(text);
-    if (this.#known.size >= REMEMBERED || this.#knownBytes >= REMEMBERED_BYTES) {
-      this.#known.clear();
-      this.#knownBytes = 0;
-    }
-    this.#known.set(text, made);
-    this.#knownBytes += end - start;
+    const repeats = end - start <= MAX_BYTES && this.#texts.has(text);
+    const made = this.#texts.of(text);
+    if (repeats) this.#recent[slot] = { bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made };
     return made;
   }
 }

@@ -16,6 +16,7 @@ import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
 import type { ResultHeader } from './result-header.ts';
 import { BARE, DOUBLED, type RowScanner } from './row-scanner.ts';
+import { TextMemo } from './text-memo.ts';
 
 const NULL = Buffer.from('null');
 const SUCCESS = Buffer.from('SUCCESS');
@@ -41,9 +42,9 @@ export class DecisionBytes {
   readonly #topic: string;
   readonly #includesContent: boolean;
   readonly #plans: CellMemo<MetadataPlan | undefined>;
-  readonly #labels = new CellMemo(labelBytes);
-  readonly #results = new CellMemo((text) => text);
-  readonly #json = new CellMemo(isJsonText);
+  readonly #labels = new CellMemo(new TextMemo(labelBytes, (json) => json?.length ?? 0));
+  readonly #results = new CellMemo(new TextMemo((text) => text));
+  readonly #json = new CellMemo(new TextMemo(isJsonText));
   readonly #reference = new ReferenceBytes();
   readonly #instants = new InstantBytes();
   /** `{"id":"topic-`, and `topic-` as a header has it behind its name. */
@@ -60,7 +61,7 @@ export class DecisionBytes {
     this.#topic = topic;
     this.#includesContent = includeContent && header.content !== -1;
     // A shape with escapes is none of ours, nor is it read here.
-    this.#plans = new CellMemo((shape) => plans.of(shape));
+    this.#plans = new CellMemo(plans.byShape);
     this.#start = Buffer.from(`{"id":${JSON.stringify(`${topic}-`).slice(0, -1)}`);
     this.#topicDash = Buffer.from(`${topic}-`);
     const name = Buffer.from(DEAD_LETTER_HEADERS.eventId);

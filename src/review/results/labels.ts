@@ -15,31 +15,12 @@ export interface Labels {
 }
 
 const NO_LABELS: Labels = { json: '[]', raw: undefined };
-/** Label cells repeat: short ones are remembered, this many at a time. */
-const MEMORY_ENTRIES = 512;
-const MEMORY_TEXT_LENGTH = 256;
 /** A list of labels takes up to two hundred times the memory of its text, and Kafka's default for a whole record is no larger. */
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Levels of a label list, its own fields included. */
 const MAX_DEPTH = 16;
 
-/** A reader that remembers. It never throws. */
-export function createLabelReader(): (cell: string) => Labels {
-  const memory = new Map<string, Labels>();
-  return (cell) => {
-    if (cell === '' || cell === '[]') return NO_LABELS;
-    if (cell.length > MEMORY_TEXT_LENGTH) return readLabels(cell);
-    let labels = memory.get(cell);
-    if (labels === undefined) {
-      labels = readLabels(cell);
-      if (memory.size >= MEMORY_ENTRIES) memory.clear();
-      memory.set(cell, labels);
-    }
-    return labels;
-  };
-}
-
-/** Reads one cell. */
+/** Reads one cell. Never throws. */
 export function readLabels(cell: string): Labels {
   const text = cell.trim();
   if (text === '') return NO_LABELS;

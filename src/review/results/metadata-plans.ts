@@ -1,11 +1,11 @@
 /** Plans by which the metadata of decisions are put together, one for each shape that a reference names (metadata-shape.ts). */
 import { parseShape } from '../metadata-shape.ts';
 import type { ResultHeader } from './result-header.ts';
+import { TextMemo } from './text-memo.ts';
 
 /** Memory of the shapes remembered at a time; a producer has few. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
-/** Memory of a shape beside its text, and of each of its parts. */
-const SHAPE_BYTES = 200;
+/** Memory of a part. */
 const PART_BYTES = 300;
 
 export interface MetadataPart {
@@ -22,29 +22,17 @@ export type MetadataPlan = readonly MetadataPart[];
 
 export class MetadataPlans {
   readonly #header: ResultHeader;
-  readonly #plans = new Map<string, MetadataPlan | undefined>();
-  #heldBytes = 0;
+  /** Plans by shape; undefined for one that names a column twice, or one that the file lacks. */
+  readonly byShape = new TextMemo(
+    (shape) => this.#make(shape),
+    (plan) => PART_BYTES * (plan?.length ?? 0),
+    MAX_HELD_BYTES,
+  );
   readonly #claimed: Uint8Array;
 
   constructor(header: ResultHeader) {
     this.#header = header;
     this.#claimed = new Uint8Array(header.width);
-  }
-
-  /** Returns the plan of a shape; undefined when it names a column twice, or one that the file lacks. */
-  of(shape: string): MetadataPlan | undefined {
-    if (this.#plans.has(shape)) return this.#plans.get(shape);
-    const plan = this.#make(shape);
-    const bytes = SHAPE_BYTES + 2 * shape.length + PART_BYTES * (plan?.length ?? 0);
-    if (this.#heldBytes + bytes > MAX_HELD_BYTES) {
-      this.#plans.clear();
-      this.#heldBytes = 0;
-    }
-    if (bytes <= MAX_HELD_BYTES) {
-      this.#plans.set(shape, plan);
-      this.#heldBytes += bytes;
-    }
-    return plan;
   }
 
   /** Takes note of a key that was uploaded, whose values its column could not hold. */

@@ -10,9 +10,10 @@ import { normaliseDecisionStatus, RESULT_COLUMNS } from '../../service/contract.
 import type { DecisionFacts, DecisionRenderer } from '../decision.ts';
 import { fromText } from '../formulas.ts';
 import { type Reference, readReference } from '../reference.ts';
-import { createLabelReader, type Labels } from './labels.ts';
+import { type Labels, readLabels } from './labels.ts';
 import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import type { ResultHeader } from './result-header.ts';
+import { TextMemo } from './text-memo.ts';
 
 /** Log message of each kind of notice. */
 export const NOTICES = {
@@ -42,7 +43,7 @@ export class ResultRowReader {
   readonly #names: readonly string[];
   readonly #renderer: DecisionRenderer;
   readonly #notice: (notice: ResultNotice) => void;
-  readonly #labels = createLabelReader();
+  readonly #labels = new TextMemo(readLabels, ({ json }) => 2 * json.length);
   readonly #plans: MetadataPlans;
 
   constructor(
@@ -86,7 +87,7 @@ export class ResultRowReader {
 
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
     for (const [key] of reference.metadata ?? []) this.#plans.claim(key);
-    const parts = reference.shape === undefined ? NO_PARTS : this.#plans.of(reference.shape);
+    const parts = reference.shape === undefined ? NO_PARTS : this.#plans.byShape.of(reference.shape);
     if (parts === undefined)
       return { malformed: 'the reference names a metadata column that the result file lacks, or one twice' };
     for (const part of parts) {
@@ -130,7 +131,7 @@ export class ResultRowReader {
   }
 
   #readLabels(cell: string): Labels {
-    const labels = this.#labels(cell);
+    const labels = this.#labels.of(cell);
     if (labels.raw !== undefined) this.#notice({ kind: 'labels_not_json', value: '' });
     return labels;
   }

@@ -5,6 +5,7 @@ import { isJsonText } from '../../../src/core/exact-json.ts';
 import { writeCount } from '../../../src/review/number-bytes.ts';
 import { CellMemo } from '../../../src/review/results/cell-memo.ts';
 import { InstantBytes, isPlainNumber, MAX_ESCAPE, putCell, putString } from '../../../src/review/results/json-bytes.ts';
+import { TextMemo } from '../../../src/review/results/text-memo.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
@@ -46,7 +47,7 @@ test('what passes for a number without a look at its text is one', () => {
 });
 
 test('a memo of cells gives what would be made of each cell', () => {
-  const memo = new CellMemo((text) => `made of ${text}`);
+  const memo = new CellMemo(new TextMemo((text) => `made of ${text}`));
   const few = fc.nat(2000).map((n) => `${n}`.repeat(20));
   fc.assert(
     fc.property(fc.oneof(texts, few, fc.constantFrom('a""b', 'a"b')), fc.boolean(), (text, isDoubled) => {

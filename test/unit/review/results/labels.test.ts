@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLabelReader, readLabels } from '../../../../src/review/results/labels.ts';
+import { readLabels } from '../../../../src/review/results/labels.ts';
 
 const named = (name: string) => ({ name, applied: true, explanation: null });
 
@@ -59,13 +59,6 @@ test('a cell of more than a MiB is kept as text, and no list is made of it', () 
     const { json, raw } = readLabels(cell);
     assert.equal(json, '[]');
     assert.ok(raw === cell);
-  }
-});
-
-test('a reader that remembers answers as one that does not', () => {
-  const read = createLabelReader();
-  for (let round = 0; round < 2; round++) {
-    for (let n = 0; n < 1000; n++) assert.deepEqual(read(`["l${n}"]`), readLabels(`["l${n}"]`));
   }
 });
 

@@ -12,26 +12,26 @@ const plansOf = (names: readonly string[]) =>
 test('a shape that names a column twice has no plan', () => {
   const plans = plansOf(['a', 'b']);
   assert.deepEqual(
-    plans.of('a,=b')?.map(({ lead }) => lead),
+    plans.byShape.of('a,=b')?.map(({ lead }) => lead),
     ['"a":', ',"b":'],
   );
-  for (const shape of ['a,a', 'a,=a', 'b,a,b', 'a,b,a,b,a']) assert.equal(plans.of(shape), undefined, shape);
+  for (const shape of ['a,a', 'a,=a', 'b,a,b', 'a,b,a,b,a']) assert.equal(plans.byShape.of(shape), undefined, shape);
 });
 
 test('a file whose rows name the same columns in ever other orders does not fill memory with plans', () => {
   const plans = plansOf(KEYS);
   const rotated = (n: number) => [...KEYS.slice(n), ...KEYS.slice(0, n)].join(',');
-  const first = plans.of(rotated(0));
+  const first = plans.byShape.of(rotated(0));
   assert.ok(first !== undefined);
-  assert.equal(plans.of(rotated(0)), first, 'a shape that comes again is not read again');
-  for (let n = 1; n < 50; n++) plans.of(rotated(n));
-  assert.notEqual(plans.of(rotated(0)), first);
+  assert.equal(plans.byShape.of(rotated(0)), first, 'a shape that comes again is not read again');
+  for (let n = 1; n < 50; n++) plans.byShape.of(rotated(n));
+  assert.notEqual(plans.byShape.of(rotated(0)), first);
 });
 
 test('columns that no shape and no carried key names are unclaimed', () => {
   const plans = plansOf(['lang', 'score']);
   assert.deepEqual(plans.unclaimed(), [2, 3]);
-  assert.equal(plans.of('score,missing'), undefined);
+  assert.equal(plans.byShape.of('score,missing'), undefined);
   assert.deepEqual(plans.unclaimed(), [2]);
   plans.claim('lang');
   plans.claim('missing');
