@@ -63,7 +63,9 @@ async function assertEnded(steps: number, end: (first: Instance) => void): Promi
   await world.untilSettled(10 * MINUTE);
   const busy = ended;
   // For uploads of a lost shard to be given up.
-  await world.clock.advance(2 * MINUTE);
+  const isHeld = () => world.instances.some(({ budget }) => budget.usedBytes > 0);
+  for (let seconds = 0; isHeld() && seconds < 120; seconds += 5) await world.clock.advance(5_000);
+  await world.clock.settle();
   world.assertExactlyOnce();
   assert.equal(world.service.slices.lent, 0, 'slices of result files that were not given back');
   for (const { process, budget } of world.instances)
