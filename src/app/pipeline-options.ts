@@ -82,8 +82,8 @@ export function enginePipeline(config: Config, pipeline: PipelineConfig): Pipeli
     concurrency: {
       uploads: config.service.concurrency.transfers,
       polls: config.service.concurrency.requests,
-      // Each holds a chunk of decisions: two keep one busy while the other's transaction commits.
-      downloads: Math.min(2, config.service.concurrency.transfers),
+      // As many as uploads: with fewer, intake runs ahead of settling for as long as `maxSpan` allows. Memory for each is reserved.
+      downloads: config.service.concurrency.transfers,
       claims: CLAIMS_AT_A_TIME,
     },
   };
