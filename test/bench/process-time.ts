@@ -1,5 +1,6 @@
 /** Processor time and memory of a running process, from the operating system: all threads, V8's helpers included. */
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 /** User and system time in seconds; counted in ticks of 10 ms. */
 export function cpuSecondsOf(pid: number): number {
@@ -10,6 +11,17 @@ export function cpuSecondsOf(pid: number): number {
 /** Most resident memory so far, MiB. */
 export function peakMiBOf(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
+/** Time of all processors since the machine's start, ms: busy, and in all. */
+export function machineTimes(): { readonly busy: number; readonly all: number } {
+  let [busy, all] = [0, 0];
+  for (const { times } of cpus()) {
+    const sum = times.user + times.nice + times.sys + times.irq;
+    busy += sum;
+    all += sum + times.idle;
+  }
+  return { busy, all };
 }
 
 export const median = (numbers: readonly number[]): number =>

@@ -6,7 +6,7 @@ import { type Kept, spawnKept } from '../../dev/process/kept.ts';
 import { type TestKafka, uniqueName } from '../support/kafka.ts';
 import { createStack, type Replica, type Stack } from '../support/stack.ts';
 import { TopicReader } from '../support/topic-reader.ts';
-import { cpuSecondsOf, peakMiBOf } from './process-time.ts';
+import { cpuSecondsOf, machineTimes, peakMiBOf } from './process-time.ts';
 
 export interface Round {
   readonly perSecond: number;
@@ -18,6 +18,10 @@ export interface Round {
 export interface ConnectorRound extends Round {
   /** Most records that were taken and not decided at a time. */
   readonly mostUnsettled: number;
+  /** Between the first fifth and the last tenth: without start, rebalance and the age of the last batches. */
+  readonly steadyPerSecond: number;
+  /** Share of all processors of the machine that was in use, by whichever process. */
+  readonly machineBusy: number;
 }
 
 export interface ConnectorSetup {
@@ -30,6 +34,10 @@ export interface ConnectorSetup {
   readonly connector: readonly string[];
   /** Replicas of one group. Default 1. */
   readonly replicas?: number;
+  /** Writes the records, once every replica owns shards. Default: they are there already. */
+  readonly fill?: () => Promise<void>;
+  /** Share of a processor that each replica may use; the rest of the time it is stopped. Default: all. */
+  readonly share?: number;
   /** Merged into the pipeline's configuration. */
   readonly pipeline?: Readonly<Record<string, unknown>> | undefined;
   readonly config?: Readonly<Record<string, unknown>> | undefined;
@@ -38,6 +46,7 @@ export interface ConnectorSetup {
 const BATCH_ROWS = 5_000;
 const LOOK_MS = 250;
 const GIVE_UP_MS = 600_000;
+const PERIOD_MS = 40;
 
 /** The bare client's loop over the topic. */
 export async function bareRound(kafka: TestKafka, topic: string, partitions: number, records: number): Promise<Round> {
@@ -67,10 +76,15 @@ export async function connectorRound(kafka: TestKafka, directory: string, setup:
     const pids = replicas.map(({ process: { pid } }) => pid);
     const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
     const before = cpu();
+    const machineBefore = machineTimes();
+    const stopThrottling = throttle(replicas, setup.share);
+    const filled = setup.fill?.();
     let mostUnsettled = 0;
+    const window: { readonly atMs: number; readonly decided: number }[] = [];
     for (;;) {
       const { consumed, decided } = await progressOf(replicas);
       mostUnsettled = Math.max(mostUnsettled, consumed - decided);
+      if (decided >= setup.records * 0.2 && decided <= setup.records * 0.9) window.push({ atMs: Date.now(), decided });
       if (decided >= setup.records) break;
       if (Date.now() - startedAt > GIVE_UP_MS)
         throw new Error(
@@ -79,11 +93,46 @@ export async function connectorRound(kafka: TestKafka, directory: string, setup:
       await sleep(LOOK_MS);
     }
     const seconds = (Date.now() - startedAt) / 1000;
+    stopThrottling();
+    await filled;
+    const { busy, all } = machineTimes();
+    const [first, last] = [window[0], window.at(-1)];
+    const steadyPerSecond =
+      first === undefined || last === undefined ? Number.NaN : ((last.decided - first.decided) * 1000) / (last.atMs - first.atMs);
+    const machineBusy = (busy - machineBefore.busy) / (all - machineBefore.all);
     const cpuUs = ((cpu() - before) * 1e6) / setup.records;
     const peakMiB = Math.max(...pids.map(peakMiBOf));
     await assertDecidedOnce(kafka, stack.topics.decisions, setup);
-    return { perSecond: setup.records / seconds, cpuUs, peakMiB, mostUnsettled };
+    return { perSecond: setup.records / seconds, cpuUs, peakMiB, mostUnsettled, steadyPerSecond, machineBusy };
   });
+}
+
+/** Stops each replica for a part of each period, one after the other, as a quota of processor time does. @returns what ends it */
+function throttle(replicas: readonly Replica[], share = 1): () => void {
+  if (share >= 1) return () => undefined;
+  const timers = new Set<NodeJS.Timeout>();
+  const later = (ms: number, run: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      run();
+    }, ms);
+    timers.add(timer);
+  };
+  for (const [place, { process: kept }] of replicas.entries()) {
+    const run = () => {
+      kept.kill('SIGCONT');
+      later(PERIOD_MS * share, stop);
+    };
+    const stop = () => {
+      kept.kill('SIGSTOP');
+      later(PERIOD_MS * (1 - share), run);
+    };
+    later((PERIOD_MS * place) / replicas.length, stop);
+  }
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+    for (const { process: kept } of replicas) kept.kill('SIGCONT');
+  };
 }
 
 /** Starts a service and a connector for as long as `run` takes. */
