@@ -27,8 +27,13 @@ export interface DownloadAgain {
 
 export type SettleOutcome = 'done' | DownloadAgain | JobFailure;
 
-/** Most bytes of the slices of a chunk, for each byte that it may have: buffers come in powers of two. */
-const SLICES_PER_CHUNK = 2;
+/**
+ * Memory of a download for each byte that a chunk may have: the slices of the chunk, and beside them the pieces of the file that are
+ * under way and the request that the chunk goes out in. Buffers come in powers of two.
+ */
+const MEMORY_PER_CHUNK = 2;
+/** Of it the slices' part. */
+const SLICES_PER_CHUNK = 1.5;
 
 export class Settler {
   readonly #shard: ShardRuntime;
@@ -46,7 +51,7 @@ export class Settler {
       signal.throwIfAborted();
       const release = await this.#shard.saysWhy(
         'work_memory',
-        context.budget.work(SLICES_PER_CHUNK * context.options.chunk.maxBytes, signal),
+        context.budget.work(MEMORY_PER_CHUNK * context.options.chunk.maxBytes, signal),
       );
       this.#shard.status(job).phase = 'settling';
       try {
