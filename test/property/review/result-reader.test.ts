@@ -160,7 +160,7 @@ test('any file, cut anywhere, gives the rows, the end and the notices that csv-p
     fc.asyncProperty(file, cuts, fc.boolean(), fc.option(fc.nat(9), { nil: undefined }), async (bytes, sizes, content, rows) => {
       await compare(bytes, sizes, { ...SETTINGS, includeContent: content }, rows);
     }),
-    { numRuns: 1000 },
+    { numRuns: 2000 },
   );
 });
 
@@ -171,7 +171,7 @@ test('so does a file with damaged bytes, and one that ends early', async () => {
       for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte;
       await compare(bytes, sizes, { ...SETTINGS, includeContent: true });
     }),
-    { numRuns: 1000 },
+    { numRuns: 2000 },
   );
 });
 

@@ -105,7 +105,7 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         }
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 1000 },
   );
 });
 
