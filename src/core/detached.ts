@@ -1,7 +1,7 @@
 /** Copies of what is kept beyond the piece that it was read in. */
 import type { ContentItem, Header, SourceRecord } from './record.ts';
 
-/** A record to be kept: as it was read it is part of a whole fetched response, a megabyte that nobody counts. */
+/** Copy of a record that is to be kept: as it was read it holds a whole fetched response, a megabyte that no budget counts. */
 export function detached({ partition, offset, timestampMs, key, value, headers }: SourceRecord): SourceRecord {
   return { partition, offset, timestampMs, key: own(key), value: own(value), headers: headers.map(ownHeader) };
 }

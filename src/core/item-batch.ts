@@ -17,7 +17,7 @@ export class ItemBatch {
   readonly type: string;
   readonly sink: RowSink;
   readonly records = new CoordinateList();
-  /** undefined: nobody traces. */
+  /** undefined while tracing is off. */
   readonly links: TraceLinks | undefined;
   #bytes = 0;
   #sinceMs = Number.POSITIVE_INFINITY;

@@ -4,7 +4,7 @@ import type { OutgoingRecord, Poison, SourceCoordinate } from './record.ts';
 /** One row of a result file that names a source record. */
 export interface ResultRow extends SourceCoordinate {
   readonly status: 'success' | 'error';
-  /** What the service decided, for the mix of decisions; absent when there is none. */
+  /** Result of the service, for the mix of decisions; absent when there is none. */
   readonly result?: string | undefined;
   readonly record: OutgoingRecord;
 }

@@ -58,7 +58,7 @@ export class KafkaShardProducers implements ShardProducers {
   }
 }
 
-/** What goes to one topic. */
+/** Batches for one topic. */
 interface PlannedOutput {
   readonly topic: string;
   readonly records: EncodedRecords;

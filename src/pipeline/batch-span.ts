@@ -20,14 +20,14 @@ export interface SpanPlace {
   readonly shard: number;
 }
 
-/** Where a batch collects the contexts of its items; undefined when nobody traces. @param from the job that the items leave, if any */
+/** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave, if any */
 export function batchLinks({ context }: SpanPlace, from?: LiveJob): TraceLinks | undefined {
   if (!context.tracer.enabled) return undefined;
   // One link is kept for the batch that the items leave.
   return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
 }
 
-/** Of a batch that is to be submitted. @param before the span of the batch that the items leave, if its owner is this process */
+/** Starts the span of a batch that is to be submitted. @param before the span of the batch that the items leave, if its owner is this process */
 export function startBatchSpan(place: SpanPlace, { batch, attempt }: Submission, before: Span | undefined): Span {
   const { tracer } = place.context;
   if (!tracer.enabled) return NO_SPAN;

@@ -9,7 +9,7 @@ export const INTAKE_SHARE = 0.7;
 /** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
 export const REWIND_SHARE = 0.15;
 
-/** Of the whole budget, what buffers may take that wait for their next owner. */
+/** Share of the whole budget for buffers that wait for their next owner. */
 const IDLE_SHARE = 1 / 8;
 const MAX_IDLE_BYTES = 8 * 1024 * 1024;
 

@@ -32,7 +32,7 @@ export type SettleOutcome = 'done' | DownloadAgain | JobFailure;
  * under way and the request that the chunk goes out in. Buffers come in powers of two.
  */
 const MEMORY_PER_CHUNK = 2;
-/** Of it the slices' part. */
+/** Part of that memory for the slices. */
 const SLICES_PER_CHUNK = 1.5;
 
 export class Settler {

@@ -148,7 +148,7 @@ export class ShardRuntime {
     return status;
   }
 
-  /** What terminal records that are made now say about their job. */
+  /** Facts about a job for terminal records that are made now. */
   aboutJob({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
     return { jobId: id, remoteId, type, attempt, decidedAtMs: this.context.clock.now() };
   }

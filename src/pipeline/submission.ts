@@ -6,7 +6,7 @@ import type { BatchMemory } from './memory-budget.ts';
 import type { Place } from './output-turns.ts';
 import type { GatePass } from './type-gates.ts';
 
-/** What a batch keeps of itself while it is held back. */
+/** Fields of a batch that stay while it is held back. */
 export interface BatchPlan {
   readonly type: string;
   /** Of the items. */

@@ -1,4 +1,4 @@
-/** What configuration decides about the columns of an upload. */
+/** Configuration of the columns of an upload. */
 
 export interface ColumnOptions {
   /** Header of the connector's own column. */

@@ -1,7 +1,7 @@
 /** Uploads that need no buffers of the pool. */
 import type { EncodedBody, RowSink } from '../ports/row-sink.ts';
 
-/** A body whose memory belongs to nobody else. */
+/** Body in memory of its own, outside the pool. */
 export function unpooledBody(body: Buffer, rows: number): EncodedBody {
   return { body, rows, heldBytes: body.length, release() {}, drop() {} };
 }

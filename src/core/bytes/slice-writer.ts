@@ -31,7 +31,7 @@ export class SliceWriter {
   #results: string[] = [];
   readonly #places = new Map<string, number>();
   #others: (MalformedRow | BrokenRow)[] = [];
-  /** Of the slice before: the next has about as many. */
+  /** Rows of the slice before: the next has about as many. */
   #rowsBefore = 0;
   #bytesBefore = 0;
 

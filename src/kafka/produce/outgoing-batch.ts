@@ -30,7 +30,7 @@ const TRANSACTIONAL = 16;
 export interface ProducerFields {
   readonly producerId: bigint;
   readonly producerEpoch: number;
-  /** Of the first record. */
+  /** Sequence number of the first record. */
   readonly sequence: number;
   readonly transactional: boolean;
 }
