@@ -34,8 +34,8 @@ test('many small items, a slow service: intake pauses and goes on, a quiet parti
   const partitionOf = (n: number) => (n % 4 === 0 ? (n / 4) % busy : n % 8);
   await load.produce(
     Array.from(
-      { length: 128_000 },
-      (_, n): Event => ({ partition: partitionOf(n), type: type(n), content: 'x'.repeat(10 + (n % 90)) }),
+      { length: 160_000 },
+      (_, n): Event => ({ partition: partitionOf(n), type: type(n), content: 'x'.repeat(400 + (n % 90)) }),
     ),
   );
   const paused = () => load.gauge('shards_paused', { reason: 'memory' });
@@ -86,7 +86,7 @@ test('batches of 100,000 rows go up and come down: one of short rows, one of 60 
   const load = await Load.start(kafka, directories[2] as string, {
     partitions: 2,
     budget,
-    batch: { maxRows: 100_000, maxBytes: '64MiB', maxAge: '10m' },
+    batch: { maxRows: 100_000, maxBytes: '80MiB', maxAge: '10m' },
     uploadDelay: '250ms',
   });
   t.after(() => load.stack.stop());
