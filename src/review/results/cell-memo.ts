@@ -12,7 +12,7 @@ interface Entry<T> {
 const RECENT = 64;
 /** Bytes that go into a hash, at most twice as many. */
 const SAMPLES = 32;
-/** Of a cell that is found so. */
+/** Size of the largest cell that is found by its hash, bytes. */
 const MAX_BYTES = 1024;
 
 export class CellMemo<T> {

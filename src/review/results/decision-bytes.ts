@@ -30,7 +30,7 @@ const KEY = Buffer.from(',"key":');
 const TIMESTAMP = Buffer.from(',"timestamp":"');
 const NO_PARTS: MetadataPlan = [];
 const DASH = 0x2d;
-/** Of a record beside its cells and the texts of its job: numbers, lengths, names. */
+/** Room of a record beside its cells and the texts of its job, bytes: numbers, lengths, names. */
 const FIXED_BYTES = 512;
 /** A record that may become larger is written as an object, whose size is counted. */
 const MAX_RECORD_BYTES = 256 * 1024;

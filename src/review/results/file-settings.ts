@@ -4,13 +4,13 @@ import { LastRows } from './last-row.ts';
 import type { SeenColumns, WantedColumns } from './result-header.ts';
 import type { ResultNotice } from './result-row.ts';
 
-/** What is the same for all files of a pipeline: plain values, so that a thread can be told. */
+/** Settings of all files of a pipeline: plain values, which can be sent to a thread. */
 export interface ResultFileSettings extends DecisionOptions, WantedColumns {
   /** A row larger than this means that the file is not what it should be (a quote that never closes). */
   readonly maxRowBytes: number;
 }
 
-/** What the files of a pipeline share, also what was seen in earlier ones. */
+/** State that the files of a pipeline share, with what was seen in earlier ones. */
 export interface SharedByFiles {
   readonly settings: ResultFileSettings;
   readonly renderer: DecisionRenderer;

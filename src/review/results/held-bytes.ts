@@ -12,7 +12,7 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** What is held, as a view: to be read before anything else is done here. */
+  /** View of the held bytes: to be read before anything else is done here. */
   get bytes(): Buffer {
     return this.#room.subarray(0, this.#length);
   }

@@ -16,7 +16,7 @@ export const MAX_ESCAPE = 6;
 /** Bytes that are copied one by one; more by Node, where the call costs as much as these. */
 const FEW_BYTES = 48;
 
-/** What stands behind the backslash of a control character that has a short escape. */
+/** Letters behind the backslash of control characters that have a short escape. */
 const SHORT_ESCAPES: Readonly<Record<number, number>> = { 8: 0x62, 9: 0x74, 10: 0x6e, 12: 0x66, 13: 0x72 };
 
 /** Copies bytes. */

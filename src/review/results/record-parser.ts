@@ -28,7 +28,7 @@ export class RecordParser extends Parser {
     });
     this.#records = records;
     this.#maxRowBytes = maxRowBytes;
-    // Errors are told by feed and finish; a stream without a listener would throw them.
+    // Errors are returned by feed and finish; a stream without a listener would throw them.
     this.on('error', () => {});
   }
 
@@ -66,7 +66,7 @@ export class RecordParser extends Parser {
   }
 }
 
-/** csv-parse's messages quote the file, so only its code is told (I6). */
+/** Error without csv-parse's message, which quotes the file: only its code is shown (I6). */
 function problemOf(error: Error): ServiceError {
   const code = 'code' in error ? String(error.code) : 'unreadable';
   if (code === 'CSV_QUOTE_NOT_CLOSED') return unreadable('the result file is cut: it ends inside a quoted cell');

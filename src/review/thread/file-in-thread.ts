@@ -52,12 +52,12 @@ export class FileInThread {
     }
   }
 
-  /** Takes the answers that nobody has read. */
+  /** Takes the answers that have not been read. */
   unread(): readonly Answer[] {
     return this.#answers.splice(0);
   }
 
-  /** Resolves when another piece may be sent; to false when nobody wants it any more. */
+  /** Resolves when another piece may be sent; to false once the file is closed. */
   async room(): Promise<boolean> {
     while (this.#ahead >= PIECES_AHEAD && !this.#ended) await this.#change();
     return !this.#ended;

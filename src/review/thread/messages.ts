@@ -24,7 +24,7 @@ export type ToThread =
       readonly room: ArrayBuffer;
       readonly job: JobContext;
     }
-  /** No piece follows: the file is through, its source failed, or nobody reads its rows any more. */
+  /** No piece follows: the file is through, its source failed, or its reader has stopped. */
   | { readonly is: 'end' | 'broken' | 'close'; readonly file: number };
 
 export type FromThread =

@@ -11,11 +11,11 @@ export interface MetadataColumn {
   readonly entry: Buffer;
   /** The value of the row that is being written; undefined: it has none. */
   value: JsonValue | undefined;
-  /** Of the row that had a value last. */
+  /** Form of the cell in the last row that had a value. */
   held: Held;
 }
 
-/** Of a column beside its key, bytes: its objects and the place in the map. */
+/** Memory of a column beside its key, bytes: its objects and the place in the map. */
 const COLUMN_BYTES = 300;
 
 export class MetadataColumns {

@@ -9,7 +9,7 @@ import type { MetadataColumn } from './metadata-columns.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-/** Of the marks between the parts. */
+/** Room for the marks between the parts, bytes. */
 const MARKS_ROOM = 32;
 
 /** Returns how many bytes the reference of an item takes at most. */
