@@ -100,7 +100,12 @@ test('a connector that dies leaves no key of its environment in its report', asy
     'kafka: {brokers: ["127.0.0.1:1"]}\nservice: {baseUrl: "https://review.example", apiKey: {env: CANARY_KEY}}\nhttp: {enabled: false}\npipelines: [{name: p, source: {topic: t}}]\n',
   );
   const preload = path.join(directory, 'fail.mjs');
-  writeFileSync(preload, "process.on('SIGUSR2', () => {}); setTimeout(() => { throw new Error('of no use'); }, 1500).unref();");
+  // Thrown as it connects to Kafka: by then the configuration, and with it the key, has been read.
+  writeFileSync(
+    preload,
+    `import { subscribe } from 'node:diagnostics_channel';
+subscribe('net.client.socket', () => process.nextTick(() => { throw new Error('of no use'); }));`,
+  );
   const said = await crash(['--import', preload, CLI, 'run', '--config', config], { CANARY_KEY: CANARY.key }, directory);
   assert.match(said, /of no use/);
   assert.equal(secretIn(said), undefined);
