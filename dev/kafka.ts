@@ -14,7 +14,11 @@ const USAGE = 'usage: node dev/kafka.ts [--brokers 1|3] [--port N]\n';
 function readOptions(): KafkaOptions | undefined {
   try {
     const { values } = parseArgs({
-      options: { brokers: { type: 'string', default: '1' }, port: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        brokers: { type: 'string', default: '1' },
+        port: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
     });
     const brokers = Number(values.brokers);
     const port = Number(values.port ?? 9092);
@@ -33,7 +37,10 @@ async function main(): Promise<number> {
     return 2;
   }
   const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
-  const starting = startKafka({ ...options, onProgress: (message) => process.stderr.write(`${message}\n`) });
+  const starting = startKafka({
+    ...options,
+    onProgress: (message) => process.stderr.write(`${message}\n`),
+  });
   try {
     const kafka = await Promise.race([starting, interrupted.then(() => undefined)]);
     // Interrupted while it started: the keeper ends whatever was begun.

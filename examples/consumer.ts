@@ -42,7 +42,11 @@ function onDeadLetter(headers: DeadLetterHeaders): void {
 
 const text = (headers: IHeaders | undefined, name: string): string => String(headers?.[name] ?? '');
 
-const kafka = new Kafka({ clientId: 'moderation', brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.WARN });
+const kafka = new Kafka({
+  clientId: 'moderation',
+  brokers: KAFKA_BROKERS.split(','),
+  logLevel: logLevel.WARN,
+});
 // read_committed is this client's default; said here because everything depends on it.
 const consumer = kafka.consumer({ groupId: GROUP, readUncommitted: false });
 

@@ -25,7 +25,11 @@ function eventOf({ id, author, text }: Comment): ContentEvent {
 }
 
 const { KAFKA_BROKERS = '127.0.0.1:9092', TOPIC = 'content-events' } = process.env;
-const kafka = new Kafka({ clientId: 'comments', brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.WARN });
+const kafka = new Kafka({
+  clientId: 'comments',
+  brokers: KAFKA_BROKERS.split(','),
+  logLevel: logLevel.WARN,
+});
 const producer = kafka.producer({
   allowAutoTopicCreation: false,
   // A send that is tried again writes nothing twice: the connector reviews whatever is there, also the same text again.

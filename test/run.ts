@@ -42,7 +42,10 @@ async function startSharedBroker(interrupt: AbortSignal, many: boolean): Promise
   // Where it cannot be made everything works without it.
   if (many) await makeClassArchive(interrupt).catch(() => undefined);
   const startedMs = performance.now();
-  const kafka = await startKafka({ signal: interrupt, onProgress: (message) => print(`kafka: ${message}\n`) });
+  const kafka = await startKafka({
+    signal: interrupt,
+    onProgress: (message) => print(`kafka: ${message}\n`),
+  });
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   print(`kafka: ${kafka.description} at ${kafka.brokers.join(',')} after ${seconds} s\n`);
   process.env.TEST_KAFKA_BROKERS = kafka.brokers.join(',');

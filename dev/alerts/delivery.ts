@@ -2,7 +2,12 @@
 import { expr, type Group, minutesAbove0, PIPELINE, waited } from './alert.ts';
 
 /** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */
-const BATCH_STATE_SECONDS = { uploading: 1_800, settling: 1_800, retrying: 7_200, reviewing: 21_600 } as const;
+const BATCH_STATE_SECONDS = {
+  uploading: 1_800,
+  settling: 1_800,
+  retrying: 7_200,
+  reviewing: 21_600,
+} as const;
 
 /** Records that ended, within the window. */
 const ended = (window: string) =>

@@ -58,4 +58,7 @@ const alerts: readonly Alert[] = [
   },
 ];
 
-export const objective: Group = { name: 'content-review-objective', rules: [...recordings, ...alerts] };
+export const objective: Group = {
+  name: 'content-review-objective',
+  rules: [...recordings, ...alerts],
+};

@@ -36,7 +36,11 @@ export function makeImage(repository: string, node: string, directory: string, r
     if (name === 'COPY') copy(value, repository, buildRoot, contextOf(repository));
     if (name === 'RUN') {
       report(`RUN ${value}`);
-      execFileSync('sh', ['-ec', value], { cwd: buildRoot, env, stdio: ['ignore', 'ignore', 'inherit'] });
+      execFileSync('sh', ['-ec', value], {
+        cwd: buildRoot,
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
     }
     if (name === 'WORKDIR') mkdirSync(buildRoot, { recursive: true });
   }
@@ -58,7 +62,9 @@ function finalStage(
   runtime: string,
 ): Omit<Image, 'root'> {
   const stage = dockerfile.stages.at(-1) as Stage;
-  const env: Record<string, string> = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
+  const env: Record<string, string> = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  };
   const said = new Map<string, string>();
   let workdir = '/';
   for (const { name, value } of stage.instructions) {
@@ -119,7 +125,10 @@ function unpackBase(root: string, packages: string): void {
     ['-ec', 'mkdir -p usr/lib usr/lib64 usr/bin etc tmp proc dev; ln -s usr/lib lib; ln -s usr/lib64 lib64; ln -s usr/bin bin'],
     { cwd: root },
   );
-  execFileSync('apt-get', ['download', '-qq', ...BASE_PACKAGES], { cwd: packages, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('apt-get', ['download', '-qq', ...BASE_PACKAGES], {
+    cwd: packages,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   execFileSync('sh', [
     '-ec',
     'for package in "$1"/*.deb; do dpkg-deb --fsys-tarfile "$package" | tar -x --keep-directory-symlink -C "$2"; done',

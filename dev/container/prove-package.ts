@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { unpackPackage } from './packed.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-const PAGE = path.join(REPOSITORY, 'src/console/page');
+const PAGE = path.join(REPOSITORY, 'src/telemetry/console/page');
 const PATIENCE_MS = 30_000;
 /** Nobody listens on it. */
 const NO_BROKER = '127.0.0.1:1';
@@ -81,7 +81,11 @@ http: { port: 0 }
   await run(process.execPath, [main, 'check', '--config', configFile], { env });
 
   const words = [main, 'run', '--config', path.basename(configFile)];
-  const connector = spawn(process.execPath, words, { cwd: directory, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const connector = spawn(process.execPath, words, {
+    cwd: directory,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const closed = once(connector, 'close');
   try {
     const url = await addressOf(connector);
@@ -91,7 +95,10 @@ http: { port: 0 }
     await get(`${url}/livez`);
     // A command that the console offers, from another directory than the connector's.
     const { program, configFile: named } = JSON.parse(await get(`${url}/api/state`));
-    await run(program[0], [...program.slice(1), 'check', '--config', named], { cwd: tmpdir(), env });
+    await run(program[0], [...program.slice(1), 'check', '--config', named], {
+      cwd: tmpdir(),
+      env,
+    });
     connector.kill('SIGTERM');
     const [code] = await closed;
     assert.equal(code, 0, 'SIGTERM ends it with 0');

@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ConsoleState } from '../../src/console/state.ts';
+import type { ConsoleState } from '../../src/telemetry/console/state.ts';
 import { freePorts } from '../kafka/ports.ts';
 import { startKafka } from '../kafka/start.ts';
 import { type Image, makeImage } from './image.ts';

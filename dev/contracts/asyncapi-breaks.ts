@@ -36,7 +36,10 @@ export function asyncApiBreaks(published: AsyncApi, current: AsyncApi): Break[] 
   for (const [name, message] of older.messages()) {
     const now = messages.get(name);
     if (now === undefined)
-      breaks.push({ at: name, what: 'the message was removed from the channel, or nobody sends or receives it' });
+      breaks.push({
+        at: name,
+        what: 'the message was removed from the channel, or nobody sends or receives it',
+      });
     else breaks.push(...messageBreaks(name, message, now));
   }
   return breaks;
@@ -47,7 +50,10 @@ function messageBreaks(name: string, older: Message, newer: Message): Break[] {
   const breaks: Break[] = [];
   if (newer.direction !== direction) breaks.push({ at: name, what: `was ${direction}, and is ${newer.direction}` });
   if (newer.contentType !== older.contentType)
-    breaks.push({ at: `${name}/contentType`, what: `was ${older.contentType}, and is ${newer.contentType}` });
+    breaks.push({
+      at: `${name}/contentType`,
+      what: `was ${older.contentType}, and is ${newer.contentType}`,
+    });
   for (const part of ['headers', 'payload'] as const) {
     const [was, is] = [older[part], newer[part]];
     if (was === undefined) continue;

@@ -46,7 +46,12 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   if (typeof older === 'string') {
     const now = nameOf(newer);
     if (typeof newer === 'object' && !Array.isArray(newer) && (newer as AvroObject).logicalType !== undefined)
-      return [{ at: where, what: `was ${older}, and is of the logical type ${(newer as AvroObject).logicalType}` }];
+      return [
+        {
+          at: where,
+          what: `was ${older}, and is of the logical type ${(newer as AvroObject).logicalType}`,
+        },
+      ];
     // Other changes are the resolver's to judge: int may become long for new readers, and not for old ones.
     return now === older || typeof newer !== 'string' ? [] : [{ at: where, what: `was ${older}, and is ${now}` }];
   }
@@ -62,7 +67,10 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   const breaks: Break[] = [];
   for (const part of ['name', 'namespace', 'logicalType'] as const) {
     if (older[part] !== newer[part])
-      breaks.push({ at: where, what: `the ${part} was ${older[part] ?? 'not set'}, and is ${newer[part] ?? 'not set'}` });
+      breaks.push({
+        at: where,
+        what: `the ${part} was ${older[part] ?? 'not set'}, and is ${newer[part] ?? 'not set'}`,
+      });
   }
   for (const { name, type } of older.fields ?? []) {
     const now = newer.fields?.find((field) => field.name === name);
@@ -71,7 +79,10 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   }
   const gone = (older.symbols ?? []).filter((symbol) => newer.symbols?.includes(symbol) !== true);
   if (gone.length > 0)
-    breaks.push({ at: where, what: `no longer has ${gone.join(', ')}: old records would be read as the default` });
+    breaks.push({
+      at: where,
+      what: `no longer has ${gone.join(', ')}: old records would be read as the default`,
+    });
   if (older.items !== undefined) breaks.push(...missing(older.items, newer.items ?? 'nothing', `${at}[]`));
   if (older.values !== undefined) breaks.push(...missing(older.values, newer.values ?? 'nothing', `${at}{}`));
   return breaks;

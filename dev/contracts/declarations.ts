@@ -7,7 +7,7 @@ const HEAD = `/**
  */
 `;
 /** Longest line of a comment. */
-const LINE_LENGTH = 120;
+const LINE_LENGTH = 97;
 
 /** @param schemas of the contracts, in the order of the file */
 export function declarations(schemas: readonly JsonSchema[]): string {

@@ -40,11 +40,27 @@ export function jsonSchemaBreaks(published: JsonSchema, current: JsonSchema, dir
     breaks.push(...removed(older, newer, ''));
     return [
       ...breaks,
-      ...unreadable({ reader: newer, writer: older, who: 'the connector, of what producers send', removal: false }, ''),
+      ...unreadable(
+        {
+          reader: newer,
+          writer: older,
+          who: 'the connector, of what producers send',
+          removal: false,
+        },
+        '',
+      ),
     ];
   }
   breaks.push(
-    ...unreadable({ reader: older, writer: newer, who: 'consumers that know the published version', removal: true }, ''),
+    ...unreadable(
+      {
+        reader: older,
+        writer: newer,
+        who: 'consumers that know the published version',
+        removal: true,
+      },
+      '',
+    ),
   );
   if (breaks.length > 0) return breaks;
   const who = 'consumers of the new version, of records written before';
@@ -52,7 +68,10 @@ export function jsonSchemaBreaks(published: JsonSchema, current: JsonSchema, dir
 }
 
 const side = (root: JsonSchema): Side => ({ root, schema: root });
-const within = ({ root }: Side, schema: JsonSchema): Side => ({ root, schema: resolved(schema, root) });
+const within = ({ root }: Side, schema: JsonSchema): Side => ({
+  root,
+  schema: resolved(schema, root),
+});
 
 /** Members that the newer one no longer describes, at any depth that both have. */
 function removed(older: Side, newer: Side, at: string): Break[] {

@@ -6,7 +6,12 @@ import type { Break } from './break.ts';
 export function protobufBreaks(published: string, current: string): Break[] {
   const [older, newer] = [parsed(published), parsed(current)];
   if (older.scope !== newer.scope)
-    return [{ at: '/', what: `the package was ${older.scope}, and is ${newer.scope}: generated code refers to it` }];
+    return [
+      {
+        at: '/',
+        what: `the package was ${older.scope}, and is ${newer.scope}: generated code refers to it`,
+      },
+    ];
   return inNamespace(older.space, newer.space, '');
 }
 
@@ -30,7 +35,10 @@ function inNamespace(older: protobuf.NamespaceBase, newer: protobuf.NamespaceBas
         now instanceof protobuf.Type &&
         messageIndex(older, one) !== messageIndex(newer, now)
       )
-        breaks.push({ at: where, what: 'has another place among its messages: records on the topic name it by that' });
+        breaks.push({
+          at: where,
+          what: 'has another place among its messages: records on the topic name it by that',
+        });
     } else if (one instanceof protobuf.Enum) {
       if (!(now instanceof protobuf.Enum)) breaks.push({ at: where, what: 'the enum was removed' });
       else breaks.push(...inEnum(one, now, where));
@@ -50,7 +58,10 @@ function inMessage(older: protobuf.Type, newer: protobuf.Type, at: string): Brea
     if (now === undefined) {
       const reserved = reservesNumber(newer, field.id) && newer.isReservedName(field.name);
       const advice = reserved ? '' : `, and ${field.id} and "${field.name}" are not reserved: another field could take them`;
-      breaks.push({ at: where, what: `number ${field.id} was removed: consumers would miss it${advice}` });
+      breaks.push({
+        at: where,
+        what: `number ${field.id} was removed: consumers would miss it${advice}`,
+      });
     } else if (now.name !== field.name) {
       breaks.push({
         at: where,
@@ -89,7 +100,12 @@ function inEnum(older: protobuf.Enum, newer: protobuf.Enum, at: string): Break[]
   return Object.entries(older.values).flatMap(([name, number]) => {
     const now = newer.values[name];
     if (now === number) return [];
-    return [{ at: `${at}.${name}`, what: now === undefined ? 'was removed' : `was number ${number}, and is ${now}` }];
+    return [
+      {
+        at: `${at}.${name}`,
+        what: now === undefined ? 'was removed' : `was number ${number}, and is ${now}`,
+      },
+    ];
   });
 }
 

@@ -1,6 +1,6 @@
 /** Expressions of the dashboard, over the metrics of the list: a name that is not there does not compile. */
-import { METRICS, type MetricDefinition, type MetricName } from '../../src/telemetry/metric-list.ts';
-import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
+import { METRICS, type MetricDefinition, type MetricName } from '../../src/telemetry/metrics/metric-list.ts';
+import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
 
 type NamesOf<K extends MetricDefinition['kind']> = {
   [N in MetricName]: (typeof METRICS)[N]['kind'] extends K ? N : never;

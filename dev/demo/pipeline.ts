@@ -73,7 +73,11 @@ export function demoPipeline<E, O extends Outcome>(kind: DemoKind<E, O>, names: 
     },
 
     async judge(screen, sandbox) {
-      const read = { topic: names.source, outcomes: outcomes.map(readOutcome<O>), deadLetters: deadLetters.map(readDeadLetter) };
+      const read = {
+        topic: names.source,
+        outcomes: outcomes.map(readOutcome<O>),
+        deadLetters: deadLetters.map(readDeadLetter),
+      };
       const check: Check<E, O> = await kind.checker(read.outcomes, sandbox);
       const verdict = judge(ledger, read, check);
       return {

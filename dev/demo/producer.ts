@@ -1,6 +1,6 @@
 /** The sample producer of one pipeline, at a pace that the eye can follow. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { partitionOf } from '../../test/support/memory/partitioner.ts';
+import { partitionOf } from '../kafka/partitioner.ts';
 import { sendRecords } from '../kafka/send-records.ts';
 import { coordinate, type DemoRecord, type Ledger } from './ledger.ts';
 import { demoClient } from './topics.ts';

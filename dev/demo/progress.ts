@@ -25,7 +25,12 @@ interface Stage {
   readonly mark: string;
 }
 
-const PRODUCED: Stage = { head: 'produced', of: ({ produced }) => produced, style: 'blue', mark: '·' };
+const PRODUCED: Stage = {
+  head: 'produced',
+  of: ({ produced }) => produced,
+  style: 'blue',
+  mark: '·',
+};
 const LATER: readonly Stage[] = [
   { head: 'buffered', of: ({ buffered }) => buffered, style: 'cyan', mark: '┄' },
   { head: 'at service', of: ({ atService }) => atService, style: 'yellow', mark: '─' },

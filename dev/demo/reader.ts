@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionFetch } from '../../src/kafka/partition-fetch.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionFetch } from '../../src/kafka/consumer/partition-fetch.ts';
 import { demoClient } from './topics.ts';
 
 export interface CommittedRecord {

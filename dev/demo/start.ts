@@ -42,10 +42,20 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   const names = demoNames(shared);
 
   lines.begin('Kafka', 'starting');
-  const starting = startKafka({ signal: over, onProgress: (message) => lines.note('Kafka', message) });
+  const starting = startKafka({
+    signal: over,
+    onProgress: (message) => lines.note('Kafka', message),
+  });
   cleanup.add('stop Kafka', async () => (await starting.catch(() => undefined))?.stop());
   lines.begin('sandbox', 'starting');
-  const closing = shared ? [{ command: process.execPath, args: [CLEAN_UP, process.env.KAFKA_BROKERS ?? '', names.prefix] }] : [];
+  const closing = shared
+    ? [
+        {
+          command: process.execPath,
+          args: [CLEAN_UP, process.env.KAFKA_BROKERS ?? '', names.prefix],
+        },
+      ]
+    : [];
   const sandboxStarting = startSandbox(context, closing);
   cleanup.add('stop the sandbox', async () => (await sandboxStarting.catch(() => undefined))?.stop(0));
   void sandboxStarting.then(
@@ -72,7 +82,11 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   cleanup.add('close the reader', () => clientEnded(reader.close()));
   const reading = reader.start();
   lines.note('connector', 'starting');
-  const connectorStarting = startConnector(context, { brokers: kafka.brokers, names, sandboxUrl: sandbox.url });
+  const connectorStarting = startConnector(context, {
+    brokers: kafka.brokers,
+    names,
+    sandboxUrl: sandbox.url,
+  });
   cleanup.add('stop the connector', async () =>
     (await connectorStarting.catch(() => undefined))?.stop(over.aborted && !shared ? 0 : GRACE_MS),
   );

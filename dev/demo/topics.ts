@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 
 /** The pipelines of the demo, each named after its kind. */
 export const PIPELINES = ['review', 'import', 'lookup'] as const;

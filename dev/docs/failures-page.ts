@@ -1,6 +1,6 @@
-import type { FailureRow, JobRule, Reaction, ServiceCall } from '../../src/core/failure-row.ts';
-import { FAILURE_TABLE } from '../../src/core/failure-table.ts';
-import type { ServiceFailure } from '../../src/core/service-error.ts';
+import type { FailureRow, JobRule, Reaction, ServiceCall } from '../../src/core/outcome/failure-row.ts';
+import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
+import type { ServiceFailure } from '../../src/core/outcome/service-error.ts';
 import { table } from './markdown.ts';
 
 /** What each kind of failed call is, in the order of the table's columns. */
@@ -37,8 +37,8 @@ export function failuresPage(): string {
   const jobs = FAILURE_TABLE.flatMap(({ event, job }) => (job === undefined ? [] : [[code(job.failure), event, fate(job)]]));
   return `# Failures
 
-Generated from \`src/core/failure-table.ts\` by \`node dev/docs/generate.ts\`; do not edit. The engine decides by this table
-(\`src/core/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
+Generated from \`src/core/outcome/failure-table.ts\` by \`node dev/docs/generate.ts\`; do not edit. The engine decides by this table
+(\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
 
 Nothing here costs a record its decision or dead letter. Waiting is the answer to everything that may pass; an ERROR decision
 or a dead letter only to what would fail for ever. Options are those of a pipeline ([configuration.md](configuration.md)),

@@ -1,5 +1,5 @@
-import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metric-list.ts';
-import { METRIC_PREFIX } from '../../src/telemetry/metrics.ts';
+import { LABELS, METRICS, type MetricDefinition } from '../../src/telemetry/metrics/metric-list.ts';
+import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
 import { ALERTS } from '../alerts/rules.ts';
 import { table } from './markdown.ts';
 
@@ -16,7 +16,7 @@ export function metricsPage(): string {
   const labels = Object.entries(LABELS).map(([name, help]) => [`\`${name}\``, help]);
   return `# Metrics
 
-Generated from \`src/telemetry/metric-list.ts\` by \`node dev/docs/generate.ts\`; do not edit.
+Generated from \`src/telemetry/metrics/metric-list.ts\` by \`node dev/docs/generate.ts\`; do not edit.
 
 \`/metrics\` on \`http.host:http.port\` (127.0.0.1:9464 unless configured) serves these in the Prometheus text format, and Node's own
 metrics under their usual names (\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears with its first value.

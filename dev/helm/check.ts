@@ -79,10 +79,16 @@ async function manifests({ helm, python, schemas }: Tools, values: string, scrat
       ),
     );
     const file = path.join(directory, `${version}.json`);
-    const list = { apiVersion: 'v1', kind: 'List', items: rendered.filter((manifest) => !own.includes(manifest)) };
+    const list = {
+      apiVersion: 'v1',
+      kind: 'List',
+      items: rendered.filter((manifest) => !own.includes(manifest)),
+    };
     writeFileSync(file, list.items.map((item) => `---\n${JSON.stringify(item)}\n`).join(''));
     const validate = ['-m', 'kubernetes_validate', '--strict', '--kubernetes-version', version, file];
-    const { stdout: report, stderr } = await execute('python3', validate, { env: { ...process.env, PYTHONPATH: python } });
+    const { stdout: report, stderr } = await execute('python3', validate, {
+      env: { ...process.env, PYTHONPATH: python },
+    });
     // What it has no schema for is a warning to it.
     if (/^WARN/m.test(report + stderr)) throw new Error(report + stderr);
     if (version === KUBERNETES[0]) await checkMounted(rendered, REPOSITORY, directory);

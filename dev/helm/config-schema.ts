@@ -19,7 +19,11 @@ export function valuesSchemaFile(): string {
   const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
   const nothing = () => new Refusal('');
   const config = jsonSchema(configSchema(nothing, nothing), { required: false });
-  schema.properties.config = { ...config, description: "The connector's configuration: docs/configuration.md.", type: 'object' };
+  schema.properties.config = {
+    ...config,
+    description: "The connector's configuration: docs/configuration.md.",
+    type: 'object',
+  };
   return `${formatted(schema, '')}\n`;
 }
 
@@ -28,7 +32,11 @@ function jsonSchema(schema: z.ZodType, { required }: { readonly required: boolea
   const info = infoOf(schema);
   if (info.kind === 'value') return { description: info.help };
   if (info.kind === 'list')
-    return { description: info.help, type: ['array', 'null'], items: jsonSchema(info.item, { required: true }) };
+    return {
+      description: info.help,
+      type: ['array', 'null'],
+      items: jsonSchema(info.item, { required: true }),
+    };
   const members = Object.entries(info.shape);
   const needed = members.filter(([, member]) => required && isRequired(member)).map(([name]) => name);
   return {

@@ -12,10 +12,16 @@ export async function execute(
   options: ExecFileOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   try {
-    const { stdout, stderr } = await run(program, [...args], { ...options, encoding: 'utf8', maxBuffer: MAX_OUTPUT_BYTES });
+    const { stdout, stderr } = await run(program, [...args], {
+      ...options,
+      encoding: 'utf8',
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
     return { stdout, stderr };
   } catch (error) {
     const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string };
-    throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}` || message, { cause: error });
+    throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}` || message, {
+      cause: error,
+    });
   }
 }

@@ -17,7 +17,12 @@ interface PodSpec {
   }[];
   readonly volumes: readonly {
     readonly name: string;
-    readonly projected?: { readonly sources: readonly { readonly configMap?: Projection; readonly secret?: Projection }[] };
+    readonly projected?: {
+      readonly sources: readonly {
+        readonly configMap?: Projection;
+        readonly secret?: Projection;
+      }[];
+    };
   }[];
 }
 

@@ -13,14 +13,20 @@ interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string;
     readonly names: { readonly kind: string };
-    readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } }[];
+    readonly versions: readonly {
+      readonly name: string;
+      readonly schema: { readonly openAPIV3Schema: Schema };
+    }[];
   };
 }
 
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly [key: string]: unknown;
 }
 
@@ -52,7 +58,12 @@ export function documentsOf(text: string): unknown[] {
 function validator(schema: Schema): Validate {
   // Formats are of OpenAPI and of Go (int32, duration), most of them unknown to ajv. 2020: unevaluatedProperties of Compose's schema.
   const { $schema: _, ...rest } = schema;
-  const validate = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, code: { regExp } }).compile(rest);
+  const validate = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateFormats: false,
+    code: { regExp },
+  }).compile(rest);
   return (value) =>
     validate(value)
       ? []

@@ -45,7 +45,12 @@ const BY_MONITOR: Pair = {
 /** By labels that the rules do not group by: what they record bears them all the same. */
 const selected = (name: string): Release => {
   const labels = `job="c",release="${name}",team="up, x=y"`;
-  return { name, namespace: 'review', sets: [`prometheusRule.selector=${labels.replaceAll(',', '\\,')}`], labels };
+  return {
+    name,
+    namespace: 'review',
+    sets: [`prometheusRule.selector=${labels.replaceAll(',', '\\,')}`],
+    labels,
+  };
 };
 const BY_SELECTOR: Pair = { gone: selected('a'), there: selected('b') };
 
@@ -121,12 +126,22 @@ const historyOf = ({ gone, there }: Pair) => ({
     {
       expr: 'content_review:late_decisions:ratio_rate1h',
       eval_time: '50m',
-      exp_samples: [{ labels: `content_review:late_decisions:ratio_rate1h{${there.labels},pipeline="p"}`, value: 1 }],
+      exp_samples: [
+        {
+          labels: `content_review:late_decisions:ratio_rate1h{${there.labels},pipeline="p"}`,
+          value: 1,
+        },
+      ],
     },
     {
       expr: 'content_review:decision_results:share6h',
       eval_time: '50m',
-      exp_samples: [{ labels: `content_review:decision_results:share6h{${there.labels},pipeline="p",result="spam"}`, value: 1 }],
+      exp_samples: [
+        {
+          labels: `content_review:decision_results:share6h{${there.labels},pipeline="p",result="spam"}`,
+          value: 1,
+        },
+      ],
     },
   ],
 });

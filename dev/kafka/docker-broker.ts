@@ -148,7 +148,12 @@ class DockerBroker implements LocalKafka {
       ended.abort(new Error(`the Kafka container ended with code ${code}:\n${this.#output.join('\n')}`)),
     );
     const signal = interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]);
-    await untilReady({ brokers: this.brokers, count: 1, deadlineMs: Date.now() + START_MS, signal });
+    await untilReady({
+      brokers: this.brokers,
+      count: 1,
+      deadlineMs: Date.now() + START_MS,
+      signal,
+    });
   }
 }
 

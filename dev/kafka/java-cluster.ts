@@ -52,7 +52,9 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
       options.signal?.throwIfAborted();
       const taken = error instanceof PortTaken || error instanceof WrongCluster;
       if (taken && options.port !== undefined) {
-        throw new Error(`port ${options.port} or one after it is in use: choose another, or none`, { cause: error });
+        throw new Error(`port ${options.port} or one after it is in use: choose another, or none`, {
+          cause: error,
+        });
       }
       if (!taken || choice === PORT_CHOICES) throw error;
     }
@@ -73,7 +75,10 @@ async function chooseNodes(count: number, { port: firstPort, proxyPorts, listene
       id: index + 1,
       port: ports[index] as number,
       controllerPort: ports[count + index] as number,
-      more: listeners.map((options, at) => ({ options, port: ports[(3 + at) * count + index] as number })),
+      more: listeners.map((options, at) => ({
+        options,
+        port: ports[(3 + at) * count + index] as number,
+      })),
       ...(advertised === undefined ? {} : { proxied: { port: ports[2 * count + index] as number, advertised } }),
     };
   });

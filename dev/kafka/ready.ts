@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka as KafkaClient } from 'kafkajs';
-import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 import { INTERNAL_PARTITIONS } from './server-properties.ts';
 
 const RETRY_MS = 25;
@@ -68,7 +68,12 @@ function quietClient(brokers: readonly string[]): KafkaClient {
 
 /** Asks for a producer id, which needs the coordinator of this id, and uses it for nothing. */
 async function touchTransactions(kafka: KafkaClient, transactionalId: string): Promise<void> {
-  const producer = kafka.producer({ transactionalId, maxInFlightRequests: 1, idempotent: true, retry: TRANSACTIONAL_RETRY });
+  const producer = kafka.producer({
+    transactionalId,
+    maxInFlightRequests: 1,
+    idempotent: true,
+    retry: TRANSACTIONAL_RETRY,
+  });
   try {
     await producer.connect();
     const transaction = await producer.transaction();

@@ -1,11 +1,11 @@
-/** Ordinary records for a producer of the connector's kafkajs, which sends whole batches (src/kafka/kafkajs-produce-fixes.ts). */
+/** Ordinary records for a producer of the connector's kafkajs, which sends whole batches (src/kafka/kafkajs/produce-patches.ts). */
 import type { Producer } from 'kafkajs';
 import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
-import { OutgoingBatch } from '../../src/kafka/produce/outgoing-batch.ts';
-import { sendBatch } from '../../src/kafka/produce/send-batch.ts';
-import { planBatchesTo } from '../../src/kafka/produce/send-plan.ts';
+import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
+import { sendBatch } from '../../src/kafka/producer/send-batch.ts';
+import { planBatchesTo } from '../../src/kafka/producer/send-plan.ts';
 
 const pool = new BufferPool(2 * 1024 * 1024);
 /** For the texts of a request: names of test topics, clients and transactions are shorter. */

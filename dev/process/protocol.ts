@@ -29,5 +29,9 @@ export type ToKeeper =
 export type FromKeeper =
   | { readonly spawned: number; readonly pid: number }
   | { readonly failed: number; readonly message: string }
-  | { readonly exited: number; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+  | {
+      readonly exited: number;
+      readonly code: number | null;
+      readonly signal: NodeJS.Signals | null;
+    }
   | { readonly line: string; readonly of: number };

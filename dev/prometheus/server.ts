@@ -34,7 +34,10 @@ export class PrometheusServer {
     const { result } = (await this.#get(`query?query=${encodeURIComponent(expression)}`)) as {
       result: { metric: Record<string, string>; value: [number, string] }[];
     };
-    return result.map(({ metric, value: [, text] }) => ({ labels: metric, value: Number(text.replace('Inf', 'Infinity')) }));
+    return result.map(({ metric, value: [, text] }) => ({
+      labels: metric,
+      value: Number(text.replace('Inf', 'Infinity')),
+    }));
   }
 
   /** What a scrape said of a metric beside its samples. */

@@ -122,7 +122,9 @@ class ApicurioRegistry implements LocalRegistry {
   async #ready(started: Kept): Promise<void> {
     const deadlineMs = Date.now() + START_MS;
     for (;;) {
-      const answer = await fetch(`${this.url}/subjects`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      const answer = await fetch(`${this.url}/subjects`, {
+        signal: AbortSignal.timeout(5_000),
+      }).catch(() => undefined);
       await answer?.body?.cancel();
       // A port that somebody else took first may answer too.
       if (started.exit !== undefined || Date.now() > deadlineMs) throw await this.#startFailure(started);
@@ -143,7 +145,9 @@ class ApicurioRegistry implements LocalRegistry {
 
 if (import.meta.main) {
   const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
-  const registry = await startRegistry({ onProgress: (message) => process.stderr.write(`${message}\n`) });
+  const registry = await startRegistry({
+    onProgress: (message) => process.stderr.write(`${message}\n`),
+  });
   process.stdout.write(`${registry.url}\nCtrl-C stops it and removes its schemas.\n`);
   const idle = setInterval(() => undefined, 60_000);
   await interrupted;

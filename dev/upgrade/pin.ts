@@ -11,7 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { PINNED_ARCHIVE, PINNED_NOTE, type PinnedNote, RUNNABLE } from './pinned.ts';
 
 const git = (...args: readonly string[]) =>
-  execFileSync('git', args, { cwd: fileURLToPath(new URL('../..', import.meta.url)), maxBuffer: 64 * 1024 * 1024 });
+  execFileSync('git', args, {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    maxBuffer: 64 * 1024 * 1024,
+  });
 
 const [revision] = process.argv.slice(2);
 if (revision === undefined) {
@@ -19,7 +22,9 @@ if (revision === undefined) {
   process.exit(2);
 }
 const commit = git('rev-parse', '--verify', `${revision}^{commit}`).toString().trim();
-const { version } = JSON.parse(git('show', `${commit}:package.json`).toString()) as { version: string };
+const { version } = JSON.parse(git('show', `${commit}:package.json`).toString()) as {
+  version: string;
+};
 const date = git('show', '--no-patch', '--format=%cs', commit).toString().trim();
 writeFileSync(PINNED_ARCHIVE, git('archive', '--format=tar.gz', '-9', commit, ...RUNNABLE));
 const note: PinnedNote = { version, commit, date };

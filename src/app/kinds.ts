@@ -1,19 +1,20 @@
 /** Which kind a pipeline is, from its configuration: the only place that knows them all. */
+
+import { systemClock } from '../base/system-clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { TRACE_HEADERS } from '../core/trace-context.ts';
-import type { EventFormat } from '../event/format.ts';
-import type { ImportService } from '../import/import-service.ts';
-import { importKind } from '../import/index.ts';
-import { lookupKind } from '../lookup/index.ts';
-import type { LookupService } from '../lookup/lookup-service.ts';
-import { reviewKind } from '../review/index.ts';
-import type { CreateResultFileReader } from '../review/results/result-files.ts';
-import { NOTICES } from '../review/results/result-row.ts';
-import type { ReviewService } from '../review/review-service.ts';
-import { systemClock } from '../service/system-clock.ts';
+import type { EventFormat } from '../events/format.ts';
+import type { ImportService } from '../kinds/import/import-service.ts';
+import { importKind } from '../kinds/import/index.ts';
+import { lookupKind } from '../kinds/lookup/index.ts';
+import type { LookupService } from '../kinds/lookup/lookup-service.ts';
+import { reviewKind } from '../kinds/review/index.ts';
+import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
+import { NOTICES } from '../kinds/review/results/result-row.ts';
+import type { ReviewService } from '../kinds/review/review-service.ts';
 import { systemRandom } from './system.ts';
 
 /** What the kinds need of the service. `src/service/client.ts` satisfies it. */

@@ -1,7 +1,7 @@
 /** From the configuration of a pipeline to what the engine takes. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ReadLimits } from '../kafka/index.ts';
-import type { PipelineOptions } from '../pipeline/options.ts';
+import type { PipelineOptions } from '../pipeline/context/options.ts';
 
 /** Rows of one settling transaction, and the bytes that end a chunk earlier: measured, see docs/adr/0005. */
 const CHUNK = { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 };
@@ -17,7 +17,11 @@ const LARGEST_RECORD = 4;
 /** Limits on source records, applied before their contents are decoded. */
 export function readLimits(source: PipelineConfig['source']): ReadLimits {
   const { maxContentBytes, maxMetadataBytes, maxHeaders, maxBatchUnpackedBytes } = source;
-  return { maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes), maxHeaders, maxBatchUnpackedBytes };
+  return {
+    maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes),
+    maxHeaders,
+    maxBatchUnpackedBytes,
+  };
 }
 
 /** Limits for a topic that a pipeline reads; undefined for any other topic. */

@@ -1,33 +1,33 @@
 /** The connector as a process: every pipeline of a configuration, its telemetry, its orderly end. */
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { VERSION } from '../base/version.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
-import { Activity } from '../console/activity.ts';
-import { Console } from '../console/console.ts';
-import { RecentProblems } from '../console/recent-problems.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import type { Tracer } from '../core/ports/tracing.ts';
 import { connectKafka, type KafkaConnection, questionFailure } from '../kafka/index.ts';
-import type { PipelinePorts } from '../pipeline/context.ts';
-import { RefusedError } from '../pipeline/errors.ts';
-import { MemoryBudget } from '../pipeline/memory-budget.ts';
-import type { PipelineOptions } from '../pipeline/options.ts';
-import { Supervisor } from '../pipeline/supervisor.ts';
-import { ResultThread } from '../review/thread/result-thread.ts';
+import { ResultThread } from '../kinds/review/thread/result-thread.ts';
+import { RefusedError } from '../pipeline/context/errors.ts';
+import type { PipelineOptions } from '../pipeline/context/options.ts';
+import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
+import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
+import { Supervisor } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
-import { VERSION } from '../service/version.ts';
-import { DebugSwitch } from '../telemetry/debug-switch.ts';
-import { Health } from '../telemetry/health.ts';
-import { startTelemetryServer, type TelemetryServer } from '../telemetry/http-server.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { PromMetrics } from '../telemetry/metrics.ts';
+import { Activity } from '../telemetry/console/activity.ts';
+import { Console } from '../telemetry/console/console.ts';
+import { RecentProblems } from '../telemetry/console/recent-problems.ts';
+import { Health } from '../telemetry/health/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../telemetry/health/http-server.ts';
+import { DebugSwitch } from '../telemetry/logging/debug-switch.ts';
+import { createLogger } from '../telemetry/logging/logger.ts';
+import { PromMetrics } from '../telemetry/metrics/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
-import type { Formats } from './formats.ts';
-import { kafkaConnection } from './kafka-connection.ts';
+import { kafkaConnection } from './clients/kafka-connection.ts';
+import { serviceClient } from './clients/service-client.ts';
+import type { Formats } from './formats/formats.ts';
+import { openFormats } from './formats/open-formats.ts';
 import { kindOf } from './kinds.ts';
-import { openFormats } from './open-formats.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
-import { serviceClient } from './service-client.ts';
 import { systemClock, systemRandom } from './system.ts';
 
 /** How a run ended; the CLI turns it into an exit code. */
@@ -69,7 +69,11 @@ export async function runConnector(
   const startedMs = systemClock.now();
   const problems = config.http.enabled && config.http.console ? new RecentProblems() : undefined;
   const onProblem = problems?.add.bind(problems);
-  const logger = createLogger({ level: config.log.level, onDropped, ...(onProblem && { onProblem }) });
+  const logger = createLogger({
+    level: config.log.level,
+    onDropped,
+    ...(onProblem && { onProblem }),
+  });
   const debug = new DebugSwitch(logger);
   debug.listen();
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
@@ -89,7 +93,11 @@ export async function runConnector(
     return 'refused';
   }
   const kafka = connectKafka(kafkaConnection(config, 'connector', { logger, metrics }), logger);
-  const { tracer, close: closeTraces } = await startTracing(process.env, { logger, metrics, version: VERSION });
+  const { tracer, close: closeTraces } = await startTracing(process.env, {
+    logger,
+    metrics,
+    version: VERSION,
+  });
   const results = new ResultThread(budget.pool);
   const formats = await openFormats(config, { metrics, health, logger });
   const refused = Promise.withResolvers<Error>();
@@ -114,8 +122,19 @@ export async function runConnector(
   const starting = new AbortController();
   const now = () => systemClock.now();
   const [, script = ''] = process.argv;
-  const called = { program: [process.execPath, path.resolve(script)], configFile: path.resolve(configFile) };
-  const shown = { version: VERSION, ...called, startedMs, now, health, memory: budget, pipelines: supervisors };
+  const called = {
+    program: [process.execPath, path.resolve(script)],
+    configFile: path.resolve(configFile),
+  };
+  const shown = {
+    version: VERSION,
+    ...called,
+    startedMs,
+    now,
+    health,
+    memory: budget,
+    pipelines: supervisors,
+  };
   const pages = problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
@@ -164,7 +183,11 @@ function connectorService({ service }: Config, metrics: PromMetrics, logger: Log
     connectTimeoutMs: timeouts.connectMs,
     headersTimeoutMs: timeouts.headersMs,
     bodyTimeoutMs: timeouts.bodyMs,
-    retry: { maxRetries: service.retry.attempts - 1, baseMs: service.retry.baseMs, capMs: service.retry.capMs },
+    retry: {
+      maxRetries: service.retry.attempts - 1,
+      baseMs: service.retry.baseMs,
+      capMs: service.retry.capMs,
+    },
     maxConcurrentRequests: service.concurrency.requests,
     maxConcurrentTransfers: service.concurrency.transfers,
     observer: {

@@ -1,11 +1,11 @@
 /** What the tools that look at a pipeline have in common: options, exit codes, ways to write a time or a place. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Tools } from '../app/inspect.ts';
-import { loadConfig } from '../config/load.ts';
+import type { Tools } from '../app/tools/inspect.ts';
+import { nearest } from '../base/nearest.ts';
+import { loadConfig } from '../config/load/load.ts';
 import { parseDuration } from '../config/units.ts';
-import { nearest } from '../core/nearest.ts';
-import { InspectError } from '../inspect/context.ts';
-import { LETTER_REASONS } from '../inspect/letter-reasons.ts';
+import { InspectError } from '../tools/inspect/context.ts';
+import { LETTER_REASONS } from '../tools/inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Finish, Io } from './io.ts';
 import { printable, printableLines } from './printable.ts';
@@ -40,9 +40,11 @@ export async function runTool<T extends object>(
   text: (answer: T, nowMs: number) => string,
 ): Promise<void> {
   try {
-    const config = await loadConfig(flags.config, io.env, { withoutServiceKey: flags.service !== true });
+    const config = await loadConfig(flags.config, io.env, {
+      withoutServiceKey: flags.service !== true,
+    });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
-    const { withPipeline } = await import('../app/inspect.ts');
+    const { withPipeline } = await import('../app/tools/inspect.ts');
     const options = {
       pipeline: flags.pipeline,
       service: flags.service ?? false,

@@ -4,7 +4,10 @@ import { EXIT } from './exit-codes.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Resolves at the first of these signals; a second one ends the process at once. `restore` gives them back. */
-export function untilInterrupted(): { readonly interrupted: Promise<NodeJS.Signals>; restore(): void } {
+export function untilInterrupted(): {
+  readonly interrupted: Promise<NodeJS.Signals>;
+  restore(): void;
+} {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let seen = false;
   const onSignal = (signal: NodeJS.Signals) => {

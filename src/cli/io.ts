@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import type { Environment } from '../config/interpolate.ts';
+import type { Environment } from '../config/load/interpolate.ts';
 
 /** As package.json installs it. */
 export const PROGRAM = 'content-review-connector';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config/problem.ts';
-import { redactText } from '../telemetry/redact.ts';
+import { ConfigError } from '../config/load/problem.ts';
+import { redactText } from '../telemetry/logging/redact.ts';
 import { auditCommand } from './commands/audit.ts';
 import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';

@@ -1,6 +1,6 @@
 /** `check --sample`: one event through the mapping of a pipeline, shown. */
 import { createReadStream } from 'node:fs';
-import type { PublishedSample, SampleAnswer, SampleOutcome } from '../app/sample.ts';
+import type { PublishedSample, SampleAnswer, SampleOutcome } from '../app/tools/sample.ts';
 import { choosePipeline } from '../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { EXIT } from './exit-codes.ts';
@@ -25,7 +25,7 @@ export async function showSample(io: Io, finish: Finish, config: Config, flags: 
   // Editors end a file with a line end; a text has none that nobody wrote.
   const value = pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
   // Loaded late: a wrong configuration is reported before anything heavy starts.
-  const { trySample, INVENTED_RESULT } = await import('../app/sample.ts');
+  const { trySample, INVENTED_RESULT } = await import('../app/tools/sample.ts');
   const answer = await trySample(pipeline, {
     value,
     key: flags.key,

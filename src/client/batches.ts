@@ -1,5 +1,5 @@
 /** Batches (service-interface.md 2.1 to 2.3): a CSV file up, a CSV file of decisions down. */
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { BatchView, CreatedBatch } from '../service/batches.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
@@ -73,7 +73,12 @@ export class Batches {
         const batch = await this.#withResults(batchId, options);
         const { success, error } = batch.counts;
         const expectedRows = success === undefined || error === undefined ? undefined : success + error;
-        return { chunks: this.#service.download(batch.downloadUrl, { signal: signalOf(options, this.#closed) }), expectedRows };
+        return {
+          chunks: this.#service.download(batch.downloadUrl, {
+            signal: signalOf(options, this.#closed),
+          }),
+          expectedRows,
+        };
       });
     } catch (error) {
       throw publicError(error);
@@ -95,7 +100,9 @@ export class Batches {
   }
 
   async #withResults(batchId: string, options: CallOptions): Promise<BatchView & { readonly downloadUrl: string }> {
-    const batch = await this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) });
+    const batch = await this.#service.getBatch(batchId, {
+      signal: signalOf(options, this.#closed),
+    });
     const { downloadUrl } = batch;
     if (downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
     return { ...batch, downloadUrl };
@@ -103,7 +110,11 @@ export class Batches {
 
   async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
     const { extraHeaders = {} } = options;
-    const request = { contentType: CONTENT_TYPES.csv, signal: signalOf(options, this.#closed), extraHeaders };
+    const request = {
+      contentType: CONTENT_TYPES.csv,
+      signal: signalOf(options, this.#closed),
+      extraHeaders,
+    };
     await withPublicErrors(this.#service.upload(uploadUrl, body, request));
   }
 }

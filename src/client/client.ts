@@ -1,8 +1,9 @@
 /** The whole interface of a Content Review Service from code; what the connector's own pipelines use lies below it. */
+
+import { systemClock } from '../base/system-clock.ts';
+import { SILENT_OBSERVER } from '../http/observer.ts';
+import { proxyRules } from '../http/proxy.ts';
 import { ServiceClient } from '../service/client.ts';
-import { SILENT_OBSERVER } from '../service/observer.ts';
-import { proxyRules } from '../service/proxy.ts';
-import { systemClock } from '../service/system-clock.ts';
 import { Batches } from './batches.ts';
 import { Decisions } from './decisions.ts';
 import { Imports } from './imports.ts';

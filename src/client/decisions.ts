@@ -1,5 +1,5 @@
 /** Single decisions (service-interface.md 2.6). */
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { DecisionView } from '../service/decisions.ts';
 import { withPublicErrors } from './errors.ts';

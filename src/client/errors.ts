@@ -1,5 +1,5 @@
 /** What the client throws, beside the signal's reason when aborted. Messages hold no content, key or presigned query. */
-import { ServiceError, type ServiceFailure } from '../core/service-error.ts';
+import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';
 
 export type { ServiceFailure };
 

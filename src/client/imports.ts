@@ -1,5 +1,5 @@
 /** Imports (service-interface.md 2.4, 2.5): a JSONL file of typed records up. */
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import type { CreatedImport, ImportView } from '../service/imports.ts';
@@ -61,7 +61,11 @@ export class Imports {
 
   async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
     const { extraHeaders = {} } = options;
-    const request = { contentType: CONTENT_TYPES.jsonl, signal: signalOf(options, this.#closed), extraHeaders };
+    const request = {
+      contentType: CONTENT_TYPES.jsonl,
+      signal: signalOf(options, this.#closed),
+      extraHeaders,
+    };
     await withPublicErrors(this.#service.upload(uploadUrl, body, request));
   }
 }

@@ -1,11 +1,12 @@
 /** The package's main entry: the client library. It loads nothing of Kafka. */
+
+export type { ExtraHeaders } from '../http/extra-headers.ts';
+export type { ProxySetting } from '../http/proxy.ts';
+export type { TlsFiles } from '../http/tls-files.ts';
 export type { BatchView as Batch, CreatedBatch } from '../service/batches.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from '../service/contract.ts';
 export type { DecisionView as Decision, LabelView as DecisionLabel } from '../service/decisions.ts';
-export type { ExtraHeaders } from '../service/extra-headers.ts';
 export type { CreatedImport, ImportView as Import } from '../service/imports.ts';
-export type { ProxySetting } from '../service/proxy.ts';
-export type { TlsFiles } from '../service/tls-files.ts';
 export type { Batches } from './batches.ts';
 export { ContentReviewClient } from './client.ts';
 export type { Decisions } from './decisions.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ProxySetting } from '../http/proxy.ts';
 import type { NetworkOptions, RetrySettings } from '../service/options.ts';
-import type { ProxySetting } from '../service/proxy.ts';
 
 /** Every duration is in milliseconds; what is left out has a default. Where it may go: docs/service-security.md. */
 export interface ContentReviewClientOptions extends Omit<NetworkOptions, 'proxy' | 'lookup'> {

@@ -2,8 +2,8 @@
  * Columns of a result file (service-interface.md 2.3): which of them are the service's, and which came with the upload. An upload may
  * have had columns of the same names.
  */
-import { foldName, isResultColumn } from '../review/column-names.ts';
-import { type ResultHeader, readResultHeader } from '../review/results/result-header.ts';
+import { foldName, isResultColumn } from '../kinds/review/metadata/column-names.ts';
+import { type ResultHeader, readResultHeader } from '../kinds/review/results/result-header.ts';
 import { RESULT_COLUMNS } from '../service/contract.ts';
 
 export interface RowShape {

@@ -1,10 +1,10 @@
 /** Result files (service-interface.md 2.3) as typed rows, streamed, and taken up again where a download broke. */
 import { hash } from 'node:crypto';
-import type { Clock } from '../core/ports/clock.ts';
-import { ServiceError } from '../core/service-error.ts';
-import { readLabels } from '../review/results/labels.ts';
-import { RecordParser } from '../review/results/record-parser.ts';
-import { readResultHeader, unreadable } from '../review/results/result-header.ts';
+import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../core/outcome/service-error.ts';
+import { readLabels } from '../kinds/review/results/labels.ts';
+import { RecordParser } from '../kinds/review/results/record-parser.ts';
+import { readResultHeader, unreadable } from '../kinds/review/results/result-header.ts';
 import type { CallOptions } from './options.ts';
 import { knownStatus, type RowShape, shapeOf } from './result-columns.ts';
 

@@ -1,7 +1,7 @@
 /** What can be uploaded: bytes, a file, or a stream of known length. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { StreamBody, UploadBody } from '../service/upload-body.ts';
+import type { StreamBody, UploadBody } from '../http/upload-body.ts';
 import type { CallOptions } from './options.ts';
 
 export type { StreamBody, UploadBody };
@@ -26,7 +26,11 @@ export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptio
   if (onProgress === undefined) return body;
   const { length } = body;
   const open = Buffer.isBuffer(body) ? () => slices(body) : body.open;
-  return { ...(Buffer.isBuffer(body) ? {} : body), length, open: () => counted(open(), length, onProgress) };
+  return {
+    ...(Buffer.isBuffer(body) ? {} : body),
+    length,
+    open: () => counted(open(), length, onProgress),
+  };
 }
 
 async function plainBody(source: UploadSource): Promise<UploadBody> {

@@ -1,5 +1,5 @@
 /** Asking until something is finished: ever less often, and never in step with others. */
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { NotFoundError, WaitTimeoutError } from './errors.ts';
 import type { CallOptions } from './options.ts';
 

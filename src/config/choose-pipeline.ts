@@ -1,4 +1,4 @@
-import { nearest } from '../core/nearest.ts';
+import { nearest } from '../base/nearest.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
 /** The pipeline that a command is to look at: by name, which may be left out when there is one alone; otherwise what to say to the user. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { formatPath, type Path } from './load/path.ts';
 import { infoOf, outputName } from './option.ts';
-import { formatPath, type Path } from './path.ts';
 import { type Config, configSchema } from './schema.ts';
 import { Refusal } from './units.ts';
 

@@ -1,4 +1,4 @@
-/** Hosts and networks as options list them; src/service/host-pattern.ts takes what passes here. */
+/** Hosts and networks as options list them; src/http/host-pattern.ts takes what passes here. */
 import { isIP } from 'node:net';
 import { isLoopback } from './loopback.ts';
 

@@ -55,7 +55,9 @@ type Ending<S, K extends string> = S extends { readonly unit?: infer U }
     : K
   : K;
 /** What a group parses to. */
-export type GroupOutput<S extends Shape> = { readonly [K in keyof S & string as Ending<S[K], K>]: z.output<S[K]> };
+export type GroupOutput<S extends Shape> = {
+  readonly [K in keyof S & string as Ending<S[K], K>]: z.output<S[K]>;
+};
 
 export interface ValueSpec<T, U extends Unit = ''> {
   readonly help: string;

@@ -1,12 +1,12 @@
 /** The whole configuration: every option of a configuration file, in the order in which docs/configuration.md shows them. */
 import type { z } from 'zod';
+import type { PemPath } from './load/read-file.ts';
 import { group, listOf } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
 import { httpOptions, logOptions, memoryOptions, metricsOptions, shutdownOptions } from './options/process.ts';
 import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
-import type { PemPath } from './read-file.ts';
 import type { Secret } from './secret.ts';
 import type { Refusal } from './units.ts';
 

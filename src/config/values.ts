@@ -17,7 +17,10 @@ interface Range {
 const fallbackOf = (fallback: unknown) => (fallback === undefined ? {} : { fallback });
 
 export function text(
-  spec: Common<string> & { readonly allowed: string; readonly check?: (text: string) => string | undefined },
+  spec: Common<string> & {
+    readonly allowed: string;
+    readonly check?: (text: string) => string | undefined;
+  },
 ): ValueOption<string> {
   return value({
     help: spec.help,

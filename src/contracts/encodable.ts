@@ -2,7 +2,7 @@
  * Terminal records in the forms of contracts/avro and contracts/protobuf, made from their JSON text. Nothing is lost but lone
  * surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD stands in their place.
  */
-import { mayLoseDigits, parseKeepingDigits } from '../core/exact-json.ts';
+import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
 import { memberSpan } from './json-member.ts';
 
 type Members = Readonly<Record<string, unknown>>;

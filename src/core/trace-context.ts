@@ -31,7 +31,12 @@ export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = found;
   if (version === '00' && more !== undefined) return undefined;
   const state = lastText(headers, 'tracestate', MAX_STATE);
-  return { traceId, spanId, flags: Number.parseInt(flags, 16), ...(state === undefined ? {} : { state }) };
+  return {
+    traceId,
+    spanId,
+    flags: Number.parseInt(flags, 16),
+    ...(state === undefined ? {} : { state }),
+  };
 }
 
 /** Contexts of a batch's items: a bounded number of spans, each once. */

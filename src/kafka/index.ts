@@ -3,19 +3,19 @@ import type { ClusterProbe } from '../core/ports/cluster-probe.ts';
 import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
-import { KafkaAdmin } from './admin.ts';
-import { KafkaClusterProbe } from './cluster-probe.ts';
-import type { ConnectOptions } from './connect.ts';
-import { KafkaShardGroup } from './group.ts';
-import type { GroupOptions } from './group-options.ts';
+import { KafkaAdmin } from './admin/admin.ts';
+import { KafkaClusterProbe } from './admin/cluster-probe.ts';
+import { KafkaTopicScan } from './admin/topic-scan.ts';
+import type { ConnectOptions } from './client/connect.ts';
+import type { GroupOptions } from './consumer/group-options.ts';
+import { KafkaShardGroup } from './consumer/shard-group.ts';
+import { KafkaSourceReader, type SourceReaderOptions } from './consumer/source-reader.ts';
+import { KafkaShardProducers, type ProducersOptions } from './producer/shard-producer.ts';
 import type { ReadLimits } from './records/index.ts';
 import type { SaslOptions, TlsOptions } from './security/options.ts';
 import { Security, type SecurityOptions } from './security/security.ts';
-import { KafkaSourceReader, type SourceReaderOptions } from './source-reader.ts';
-import { KafkaTopicScan } from './topic-scan.ts';
-import { KafkaShardProducers, type ProducersOptions } from './transactions.ts';
 
-export { questionFailure } from './question-failure.ts';
+export { questionFailure } from './admin/probe-failure.ts';
 export type {
   ConnectOptions,
   GroupOptions,

@@ -1,6 +1,6 @@
 /** Gauges of a pipeline, from what its workers report. */
 import type { Labels, Metrics } from '../core/ports/telemetry.ts';
-import type { WorkerReport } from './shard-worker.ts';
+import type { WorkerReport } from './shard/worker.ts';
 
 /** @param open records that came in and have neither ended nor been given up (Ledger) */
 export function publishGauges(metrics: Metrics, labels: Labels, reports: readonly WorkerReport[], open: number): void {

@@ -41,10 +41,16 @@ export function controlRoutes(parts: ControlRouteParts): RouteGroup {
       switch (exchange.path) {
         case '/sandbox/batches':
           requireMethod(exchange, 'GET');
-          return jsonAnswer(200, { totals: batches.totals(), batches: batches.all().map(summaryOf) });
+          return jsonAnswer(200, {
+            totals: batches.totals(),
+            batches: batches.all().map(summaryOf),
+          });
         case '/sandbox/imports':
           requireMethod(exchange, 'GET');
-          return jsonAnswer(200, { totals: imports.totals(), imports: imports.all().map(importSummaryOf) });
+          return jsonAnswer(200, {
+            totals: imports.totals(),
+            imports: imports.all().map(importSummaryOf),
+          });
         case '/sandbox/decisions':
           requireMethod(exchange, 'POST');
           return jsonAnswer(200, { decision_ids: await given(exchange, parts.makeDecisions) });

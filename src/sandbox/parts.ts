@@ -57,7 +57,12 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
   const secret = database.setting('signing-secret', () => randomBytes(32).toString('base64url'));
   const authorize = bearerAuth(apiKeys);
 
-  const lifecycleParts = { faults, clock, onError, storageEventDelayMs: policy.timing.storageEventDelayMs };
+  const lifecycleParts = {
+    faults,
+    clock,
+    onError,
+    storageEventDelayMs: policy.timing.storageEventDelayMs,
+  };
   const reviews = new Lifecycle(reviewWork({ store: batches, uploads, results, policy, onError }), lifecycleParts);
   const ingestions = new Lifecycle(ingestWork({ store: imports, uploads: importFiles, policy, onError }), lifecycleParts);
   const inboxes = [
@@ -77,7 +82,14 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
     },
   ] as const;
 
-  const decisions = new Decisions({ store: decisionStore, batches, uploads, policy, clock, closing });
+  const decisions = new Decisions({
+    store: decisionStore,
+    batches,
+    uploads,
+    policy,
+    clock,
+    closing,
+  });
   const make = (list: readonly MadeDecision[]) => makeDecisions(list, { store: decisionStore, policy, clock });
   const api = { policy, clock, authorize, secret };
   const { maxUploadBytes } = policy.storage;
@@ -90,7 +102,16 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
       importRoutes({ ...api, store: imports }),
       decisionRoutes({ decisions, authorize }),
       storageRoutes({ clock, closing, inboxes, store: batches, results, secret, maxUploadBytes }),
-      controlRoutes({ batches, imports, importFiles, decisions, makeDecisions: make, faults, apiKeys, authorize }),
+      controlRoutes({
+        batches,
+        imports,
+        importFiles,
+        decisions,
+        makeDecisions: make,
+        faults,
+        apiKeys,
+        authorize,
+      }),
     ],
     resume() {
       reviews.resume();

@@ -69,7 +69,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const parts = sandboxParts({ ...around, dataDir, policy, faults, apiKeys, onError });
   let baseUrl = '';
   const fallbackOrigin = () => baseUrl;
-  const { server, idle } = sandboxServer({ ...around, routes: parts.routes, faults, fallbackOrigin, onError });
+  const { server, idle } = sandboxServer({
+    ...around,
+    routes: parts.routes,
+    faults,
+    fallbackOrigin,
+    onError,
+  });
   const free = async () => {
     closing.abort();
     await idle();

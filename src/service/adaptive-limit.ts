@@ -2,7 +2,7 @@
  * How much may go on at once against one group of hosts, learnt from its answers: additive increase, multiplicative decrease.
  * A service that is asked for too much recovers sooner when it is asked for less, and retries alone only ask later.
  */
-import type { Clock } from '../core/ports/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Attempt } from './problem.ts';
 
 /** Answers, and missing ones, that mean "too much at once"; everything else says nothing about load. */

@@ -1,10 +1,11 @@
 /** What an answer of base_url that is not a success means. The interface shows no errors (section 7): statuses decide. */
-import type { ServiceFailure } from '../core/service-error.ts';
-import { shownCode } from '../core/shown-code.ts';
-import type { HttpAnswer } from './http.ts';
+
+import { shownCode } from '../base/shown-code.ts';
+import type { ServiceFailure } from '../core/outcome/service-error.ts';
+import type { HttpAnswer } from '../http/http.ts';
+import { scrub } from '../http/redaction.ts';
+import { parseRetryAfterMs } from '../http/retry-after.ts';
 import type { Problem } from './problem.ts';
-import { scrub } from './redaction.ts';
-import { parseRetryAfterMs } from './retry-after.ts';
 
 /** The failure that a status stands for; shared by the API and the storage behind presigned addresses. */
 export function failureOfStatus(status: number): ServiceFailure {

@@ -1,18 +1,18 @@
 /** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
 import { constants } from 'node:os';
-import { abortable } from '../core/abortable.ts';
-import { isDeeperThan } from '../core/json-depth.ts';
-import type { ServiceError } from '../core/service-error.ts';
+import { abortable } from '../base/abortable.ts';
+import { isDeeperThan } from '../base/json-depth.ts';
+import type { ServiceError } from '../core/outcome/service-error.ts';
+import type { HttpPool } from '../http/http.ts';
+import { Permits } from '../http/permits.ts';
+import { shownAddress } from '../http/redaction.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { apiProblem } from './api-problem.ts';
 import { CONTENT_TYPES } from './contract.ts';
-import { errorText, exchange, isSuccess } from './exchange.ts';
-import { ProtocolViolation } from './fields.ts';
-import type { HttpPool } from './http.ts';
+import { ProtocolViolation } from './contract-fields.ts';
 import type { ServiceContext } from './options.ts';
-import { Permits } from './permits.ts';
 import { type Attempt, serviceError } from './problem.ts';
-import { shownAddress } from './redaction.ts';
+import { errorText, exchange, isSuccess } from './request.ts';
 import { withRetry } from './retry.ts';
 
 /** Levels of an answer. Metadata of content events has 64 at most. */
@@ -83,7 +83,11 @@ export class Api {
         {
           method: call.method,
           url,
-          headers: { authorization: `Bearer ${key}`, 'content-type': CONTENT_TYPES.api, accept: CONTENT_TYPES.api },
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': CONTENT_TYPES.api,
+            accept: CONTENT_TYPES.api,
+          },
           ...(call.body === undefined ? {} : { body: Buffer.from(JSON.stringify(call.body)) }),
           onSent: () => {
             sent = true;
@@ -102,7 +106,10 @@ export class Api {
       clear = answer.status !== 502 && answer.status !== 504;
       if (typeof read !== 'string') return read;
       const said = call.creates === true ? 'message' : 'code';
-      return { problem: apiProblem(answer, read, { said, secrets: [key] }, this.#context.clock.now()), address };
+      return {
+        problem: apiProblem(answer, read, { said, secrets: [key] }, this.#context.clock.now()),
+        address,
+      };
     } finally {
       if (call.creates === true && sent && !clear) this.#context.observer.orphanPossible();
     }
@@ -110,7 +117,11 @@ export class Api {
 
   async #currentKey(operation: string, address: string, signal: AbortSignal): Promise<string> {
     const refuse = (what: string): ServiceError =>
-      serviceError(operation, address, { failure: 'unauthorized', what: `was not called: ${what}`, reason: 'no_key' });
+      serviceError(operation, address, {
+        failure: 'unauthorized',
+        what: `was not called: ${what}`,
+        reason: 'no_key',
+      });
     let key: string;
     try {
       key = await abortable(this.#apiKey(), signal);

@@ -1,6 +1,6 @@
 /** Where the service is. Every call there carries the API key. */
-import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from './host-pattern.ts';
-import { parseWebAddress } from './presigned-address.ts';
+import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from '../http/host-pattern.ts';
+import { parseWebAddress } from '../http/presigned-address.ts';
 
 /**
  * @throws TypeError when it is no http(s) address, holds credentials, a query or a fragment, or would carry the key in the clear.

@@ -10,7 +10,7 @@ import {
   requiredAddress,
   requiredId,
   requiredStatus,
-} from './fields.ts';
+} from './contract-fields.ts';
 import { serviceError } from './problem.ts';
 
 export interface CreatedBatch {
@@ -45,7 +45,14 @@ export interface BatchView {
 export function createBatch(api: Api, type: string, signal: AbortSignal): Promise<CreatedBatch> {
   const body: CreateBatchRequest = { type };
   return api.call(
-    { operation: 'create_batch', method: 'POST', path: PATHS.batches, body, creates: true, parse: parseCreated },
+    {
+      operation: 'create_batch',
+      method: 'POST',
+      path: PATHS.batches,
+      body,
+      creates: true,
+      parse: parseCreated,
+    },
     signal,
   );
 }
@@ -61,14 +68,22 @@ export async function getBatch(api: Api, batchId: string, signal: AbortSignal): 
     throw serviceError(operation, PATHS.batches, { failure: 'rejected', what, reason: 'bad_id' });
   }
   return await api.call(
-    { operation, method: 'GET', path: PATHS.batch(batchId), parse: (json) => parseBatch(json, batchId) },
+    {
+      operation,
+      method: 'GET',
+      path: PATHS.batch(batchId),
+      parse: (json) => parseBatch(json, batchId),
+    },
     signal,
   );
 }
 
 function parseCreated(json: unknown): CreatedBatch {
   const fields = fieldsOf(json);
-  return { batchId: requiredId(fields, 'batch_id'), uploadUrl: requiredAddress(fields, 'upload_url') };
+  return {
+    batchId: requiredId(fields, 'batch_id'),
+    uploadUrl: requiredAddress(fields, 'upload_url'),
+  };
 }
 
 function parseBatch(json: unknown, batchId: string): BatchView {

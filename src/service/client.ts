@@ -1,18 +1,19 @@
 /** The Content Review Service, as the rest of the connector sees it: one client per pipeline and service account. */
+
+import { checkedHeaders } from '../http/extra-headers.ts';
+import { HttpPool } from '../http/http.ts';
+import { proxyChooser } from '../http/proxy.ts';
+import { TlsContext } from '../http/tls-files.ts';
+import type { UploadBody } from '../http/upload-body.ts';
 import { Api } from './api.ts';
 import { checkedBaseUrl } from './base-url.ts';
 import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batches.ts';
 import { type DecisionView, getDecision, type LabelView } from './decisions.ts';
-import { checkedHeaders } from './extra-headers.ts';
-import { HttpPool } from './http.ts';
 import { problemWithImportPath } from './import-path.ts';
 import { type CreatedImport, createImport, getImport, type ImportView } from './imports.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
-import { proxyChooser } from './proxy.ts';
-import { TlsContext } from './tls-files.ts';
 import { Transfer, type UploadOptions } from './transfer.ts';
 import { transferPolicy } from './transfer-policy.ts';
-import type { UploadBody } from './upload-body.ts';
 
 export type { BatchView, CreatedBatch, CreatedImport, DecisionView, ImportView, LabelView };
 

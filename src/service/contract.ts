@@ -19,7 +19,11 @@ export const PATHS = {
 } as const;
 
 /** Content-Type of every call to base_url (section 5) and of the two kinds of upload (4.1, 4.3). */
-export const CONTENT_TYPES = { api: 'application/json', csv: 'text/csv', jsonl: 'application/jsonl' } as const;
+export const CONTENT_TYPES = {
+  api: 'application/json',
+  csv: 'text/csv',
+  jsonl: 'application/jsonl',
+} as const;
 
 // ── Batch (2.1) ────────────────────────────────────────────────────────────────────────────────────────────────────
 

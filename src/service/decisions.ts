@@ -1,8 +1,8 @@
 /** The decision resource: service-interface.md 2.6 and 4.5. */
-import { parseKeepingDigits } from '../core/exact-json.ts';
+import { parseKeepingDigits } from '../base/exact-json.ts';
 import type { Api } from './api.ts';
 import { type DecisionStatus, normaliseDecisionStatus, PATHS } from './contract.ts';
-import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredStatus } from './fields.ts';
+import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredStatus } from './contract-fields.ts';
 import { serviceError } from './problem.ts';
 
 export interface LabelView {
@@ -41,7 +41,12 @@ export async function getDecision(api: Api, decisionId: string, signal: AbortSig
     throw serviceError(operation, '/v1/decisions', { failure: 'rejected', what, reason: 'bad_id' });
   }
   return await api.call(
-    { operation, method: 'GET', path: PATHS.decision(decisionId), parse: (json, text) => parseDecision(json, text, decisionId) },
+    {
+      operation,
+      method: 'GET',
+      path: PATHS.decision(decisionId),
+      parse: (json, text) => parseDecision(json, text, decisionId),
+    },
     signal,
   );
 }

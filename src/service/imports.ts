@@ -10,7 +10,7 @@ import {
   requiredAddress,
   requiredId,
   requiredStatus,
-} from './fields.ts';
+} from './contract-fields.ts';
 import { IMPORT_ID_PLACEHOLDER } from './import-path.ts';
 import { serviceError } from './problem.ts';
 
@@ -35,7 +35,13 @@ export interface ImportView {
  */
 export function createImport(api: Api, signal: AbortSignal): Promise<CreatedImport> {
   return api.call(
-    { operation: 'create_import', method: 'POST', path: PATHS.imports, creates: true, parse: parseCreated },
+    {
+      operation: 'create_import',
+      method: 'POST',
+      path: PATHS.imports,
+      creates: true,
+      parse: parseCreated,
+    },
     signal,
   );
 }
@@ -56,7 +62,10 @@ export async function getImport(api: Api, template: string, importId: string, si
 
 function parseCreated(json: unknown): CreatedImport {
   const fields = importFields(json, isNamed('import_id'));
-  return { importId: requiredId(fields, 'import_id'), uploadUrl: requiredAddress(fields, 'upload_url') };
+  return {
+    importId: requiredId(fields, 'import_id'),
+    uploadUrl: requiredAddress(fields, 'upload_url'),
+  };
 }
 
 /** The answer's shape is not shown (4.4): the status may be called `status`, and all of it may be one level down. */

@@ -1,20 +1,12 @@
 /** Settings of the client, with the defaults that hold when one is left out. Every duration is in milliseconds. */
-import type { Clock, Random } from '../core/ports/clock.ts';
-import type { LookupAll } from './connector.ts';
-import type { ExtraHeaders } from './extra-headers.ts';
+import type { Clock, Random } from '../base/clock.ts';
+import type { LookupAll } from '../http/dialer.ts';
+import type { ExtraHeaders } from '../http/extra-headers.ts';
+import type { HttpTimeouts } from '../http/http.ts';
+import { type ServiceObserver, SILENT_OBSERVER } from '../http/observer.ts';
+import type { ProxyRules } from '../http/proxy.ts';
+import type { TlsFiles } from '../http/tls-files.ts';
 import { DEFAULT_IMPORT_PATH } from './import-path.ts';
-import { type ServiceObserver, SILENT_OBSERVER } from './observer.ts';
-import type { ProxyRules } from './proxy.ts';
-import type { TlsFiles } from './tls-files.ts';
-
-export interface HttpTimeouts {
-  /** Name lookup, TCP and TLS together. */
-  readonly connectTimeoutMs: number;
-  /** From the start of sending to the end of the answer's headers. Uploads get more, see minUploadBytesPerSecond. */
-  readonly headersTimeoutMs: number;
-  /** Longest silence inside a download; for answers of the API the longest time that the whole body may take. */
-  readonly bodyTimeoutMs: number;
-}
 
 export interface RetrySettings {
   /** Tries after the first one. */
@@ -110,7 +102,10 @@ export function contextOf(options: ServiceClientOptions): ServiceContext {
   const names = Object.keys(DEFAULT_SETTINGS) as (keyof ServiceClientSettings)[];
   const settings = Object.fromEntries(names.map((name) => [name, options[name] ?? DEFAULT_SETTINGS[name]]));
   return {
-    settings: { ...(settings as unknown as ServiceClientSettings), retry: { ...DEFAULT_SETTINGS.retry, ...retry } },
+    settings: {
+      ...(settings as unknown as ServiceClientSettings),
+      retry: { ...DEFAULT_SETTINGS.retry, ...retry },
+    },
     clock,
     random,
     observer: observer ?? SILENT_OBSERVER,

@@ -1,5 +1,5 @@
 /** From what went wrong in one exchange to the ServiceError that the engine sees. */
-import { ServiceError, type ServiceFailure } from '../core/service-error.ts';
+import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';
 
 export interface Problem {
   readonly failure: ServiceFailure;

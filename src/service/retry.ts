@@ -1,5 +1,5 @@
 /** Retry as a decorator: what may pass (`unavailable`) is tried again, everything else is thrown at once. */
-import { retryWaitMs } from '../core/backoff.ts';
+import { retryWaitMs } from '../base/backoff.ts';
 import type { ServiceContext } from './options.ts';
 import { type Attempt, serviceError } from './problem.ts';
 

@@ -2,10 +2,11 @@
  * What an answer of the storage behind a presigned address means. S3 and what imitates it say it in XML; only the Code is
  * ever shown, since the rest of that XML repeats addresses, signatures and headers (I6).
  */
+
+import type { HttpAnswer } from '../http/http.ts';
+import { parseRetryAfterMs } from '../http/retry-after.ts';
 import { failureOfStatus } from './api-problem.ts';
-import type { HttpAnswer } from './http.ts';
 import type { Problem } from './problem.ts';
-import { parseRetryAfterMs } from './retry-after.ts';
 
 /**
  * Codes of S3 and of what imitates it (MinIO, versitygw, Ceph, Google), and of Azure. Any other word is not repeated: a

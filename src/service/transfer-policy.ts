@@ -3,8 +3,8 @@
  * this process into their hand inside the network: hosts are checked by name, what they resolve to when it is connected to.
  */
 import { isIP } from 'node:net';
-import { addressSet, contains, problemWithCidr, rangeOf } from './address-ranges.ts';
-import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from './host-pattern.ts';
+import { addressSet, contains, problemWithCidr, rangeOf } from '../http/address-ranges.ts';
+import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from '../http/host-pattern.ts';
 
 export interface TransferRules {
   /** Hosts of transfers (host-pattern.ts). Empty: every host with public addresses. */

@@ -2,23 +2,23 @@
  * Files to and from presigned addresses (service-interface.md section 1). The address is the authorization: no key goes
  * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS); User-Agent never does.
  */
-import { abortable } from '../core/abortable.ts';
+import { abortable } from '../base/abortable.ts';
+import { plainBytes } from '../http/decompression.ts';
+import { currentHeaders, type ExtraHeaders, problemWithExtraHeader } from '../http/extra-headers.ts';
+import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
+import { NetworkError, networkError } from '../http/network-error.ts';
+import { Permits } from '../http/permits.ts';
+import { parseWebAddress } from '../http/presigned-address.ts';
+import { shownAddress } from '../http/redaction.ts';
+import { isRedirect, leavesHttps, MAX_REDIRECTS, redirectTarget } from '../http/redirect.ts';
+import { BodySource, type UploadBody } from '../http/upload-body.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import { plainBytes } from './decompression.ts';
-import { errorText, exchange, isSuccess, networkProblem } from './exchange.ts';
-import { currentHeaders, type ExtraHeaders, problemWithExtraHeader } from './extra-headers.ts';
-import type { HttpAnswer, HttpPool, HttpRequest } from './http.ts';
-import { NetworkError, networkError } from './network-error.ts';
 import type { AllowUrl, ServiceContext } from './options.ts';
-import { Permits } from './permits.ts';
-import { parseWebAddress } from './presigned-address.ts';
 import { type Attempt, type Problem, serviceError } from './problem.ts';
-import { shownAddress } from './redaction.ts';
-import { isRedirect, leavesHttps, MAX_REDIRECTS, redirectTarget } from './redirect.ts';
+import { errorText, exchange, isSuccess, networkProblem } from './request.ts';
 import { withRetry } from './retry.ts';
 import { storageProblem } from './storage-problem.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
-import { BodySource, type UploadBody } from './upload-body.ts';
 
 /** Hosts remembered, so that each is told once. */
 const MAX_HOSTS = 1000;
@@ -151,11 +151,18 @@ export class Transfer {
 
   async *#plain(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
     const { maxResultBytes: maxBytes, maxDecompressionRatio: maxRatio, ...settings } = this.#context.settings;
-    const pace = { graceMs: settings.bodyTimeoutMs, bytesPerSecond: settings.minDownloadBytesPerSecond };
+    const pace = {
+      graceMs: settings.bodyTimeoutMs,
+      bytesPerSecond: settings.minDownloadBytesPerSecond,
+    };
     try {
       // What says that it is too large is not begun with.
       if (Number(answer.header('content-length') ?? 0) > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
-      yield* plainBytes(answer.body, answer.header('content-encoding'), { maxBytes, maxRatio, pace });
+      yield* plainBytes(answer.body, answer.header('content-encoding'), {
+        maxBytes,
+        maxRatio,
+        pace,
+      });
     } finally {
       if (!answer.body.destroyed) answer.discard();
     }
@@ -205,7 +212,10 @@ export class Transfer {
       const objection = await this.#objection(operation, from, url, signal);
       if (objection !== undefined) return { problem: blocked(`was not called: ${objection}`), address };
       if (source?.exhausted)
-        return { problem: refused('was not called: the body was sent to a redirect, and can be made only once'), address };
+        return {
+          problem: refused('was not called: the body was sent to a redirect, and can be made only once'),
+          address,
+        };
       let begun = false;
       const sent = {
         ...request,
@@ -226,7 +236,10 @@ export class Transfer {
         // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored. 303 is about what was done.
         const { status } = answer;
         const mayHaveArrived = (status >= 500 && status !== 501 && status !== 503) || status === 303;
-        return { problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived }, address };
+        return {
+          problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived },
+          address,
+        };
       }
 
       const next =
@@ -255,7 +268,11 @@ function withoutHeader(name: string): Problem {
 
 function onlyOnce(problem: Problem): Problem {
   if (problem.failure !== 'unavailable') return problem;
-  return { ...problem, final: true, advice: 'it was not tried again, because its body can be made only once: start over' };
+  return {
+    ...problem,
+    final: true,
+    advice: 'it was not tried again, because its body can be made only once: start over',
+  };
 }
 
 function addressOf(operation: string, text: string): URL {
@@ -267,7 +284,13 @@ function addressOf(operation: string, text: string): URL {
 function bodyProblem(error: NetworkError, status: number): Problem {
   if (error.failure === 'reset') {
     const what = `was cut: the file ended before its end (${error.code})`;
-    return { failure: 'protocol', what, reason: 'reset', status, advice: 'download it again; what was read up to here is good' };
+    return {
+      failure: 'protocol',
+      what,
+      reason: 'reset',
+      status,
+      advice: 'download it again; what was read up to here is good',
+    };
   }
   if (error.failure === 'blocked') return { ...networkProblem(error), status, sameAgain: true };
   if (error.failure !== 'bad_answer') return { ...networkProblem(error), status };

@@ -22,7 +22,12 @@ const producer = client().producer({
   maxInFlightRequests: 1,
   createPartitioner: explicitPartition,
 });
-const consumer = client().consumer({ groupId: group, maxBytes: 8 * 1024 * 1024, maxWaitTimeInMs: 100, readUncommitted: false });
+const consumer = client().consumer({
+  groupId: group,
+  maxBytes: 8 * 1024 * 1024,
+  maxWaitTimeInMs: 100,
+  readUncommitted: false,
+});
 
 await producer.connect();
 await consumer.connect();
@@ -42,12 +47,20 @@ await consumer.run({
       await transaction.send({
         topic: output,
         acks: -1,
-        messages: messages.map(({ key, value, headers }) => ({ key, value, headers: headers ?? {}, partition: batch.partition })),
+        messages: messages.map(({ key, value, headers }) => ({
+          key,
+          value,
+          headers: headers ?? {},
+          partition: batch.partition,
+        })),
       });
       await transaction.sendOffsets({
         consumerGroupId: group,
         topics: [
-          { topic: source, partitions: [{ partition: batch.partition, offset: String(Number(messages.at(-1)?.offset) + 1) }] },
+          {
+            topic: source,
+            partitions: [{ partition: batch.partition, offset: String(Number(messages.at(-1)?.offset) + 1) }],
+          },
         ],
       });
       await transaction.commit();

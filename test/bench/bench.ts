@@ -13,7 +13,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
-import { TestKafka } from '../support/kafka.ts';
+import { TestKafka } from '../support/kafka/kafka.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, posts, write } from './load.ts';
 import { median } from './process-time.ts';
@@ -91,7 +91,11 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
     bare.push(floor);
     print(`round ${round}: bare loop ${toText(floor)}`);
     for (const [name, connector] of builds) {
-      const one = await connectorRound(kafka, directory, { ...setupOf(connector), topic, records: RECORDS });
+      const one = await connectorRound(kafka, directory, {
+        ...setupOf(connector),
+        topic,
+        records: RECORDS,
+      });
       rounds.get(name)?.push(one);
       print(`  ${name}: ${toText(one)}, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`);
     }
@@ -122,7 +126,14 @@ async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
     const measure = async (replicas: number) => {
       const topic = await kafka.createTopic('content', { partitions: PARTITIONS });
       const fill = () => write(kafka.brokers, topic, load);
-      return await connectorRound(kafka, directory, { ...setupOf(connector), topic, records: RECORDS, share, replicas, fill });
+      return await connectorRound(kafka, directory, {
+        ...setupOf(connector),
+        topic,
+        records: RECORDS,
+        share,
+        replicas,
+        fill,
+      });
     };
     const [one, two] = [await measure(1), await measure(2)];
     const said = ({ steadyPerSecond, machineBusy }: ConnectorRound) =>

@@ -1,6 +1,6 @@
 /** What the connector adds at the end: from the moment results are there to the moment a reader sees the decisions. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestKafka } from '../support/kafka.ts';
+import type { TestKafka } from '../support/kafka/kafka.ts';
 import { TopicReader } from '../support/topic-reader.ts';
 import { type Load, write } from './load.ts';
 import { type ConnectorSetup, withConnector } from './rounds.ts';

@@ -1,12 +1,12 @@
 /** The records that a benchmark works on, in ready-made record batches: the producer's library is not what is measured. */
 
-import { BatchRefused, RawProducer } from '../../dev/kafka/raw-producer.ts';
-import { CODECS, type Codec } from '../../dev/kafka/record-batches.ts';
 import { sizeOfRecord, writeRecord } from '../../src/core/bytes/record-bytes.ts';
 import { varintSize, writeVarint } from '../../src/core/bytes/varint.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
 import { crc32c } from '../../src/kafka/records/index.ts';
 import { eventually } from '../support/eventually.ts';
+import { BatchRefused, RawProducer } from '../support/kafka/raw-producer.ts';
+import { CODECS, type Codec } from '../support/kafka/record-batches.ts';
 
 export interface Load {
   readonly records: number;

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
-import { type TestKafka, uniqueName } from '../support/kafka.ts';
+import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
 import { createStack, type Replica, type Stack } from '../support/stack.ts';
 import { TopicReader } from '../support/topic-reader.ts';
 import { cpuSecondsOf, machineTimes, peakMiBOf } from './process-time.ts';
@@ -65,7 +65,11 @@ export async function bareRound(kafka: TestKafka, topic: string, partitions: num
   };
   await loop.stop();
   await drop(kafka, [output]);
-  return { perSecond: records / seconds, cpuUs: (cpuSeconds * 1e6) / records, peakMiB: maxRssKiB / 1024 };
+  return {
+    perSecond: records / seconds,
+    cpuUs: (cpuSeconds * 1e6) / records,
+    peakMiB: maxRssKiB / 1024,
+  };
 }
 
 /** The connector over the topic, against the benchmark's own service. Checks that each record was decided once. */
@@ -103,7 +107,14 @@ export async function connectorRound(kafka: TestKafka, directory: string, setup:
     const cpuUs = ((cpu() - before) * 1e6) / setup.records;
     const peakMiB = Math.max(...pids.map(peakMiBOf));
     await assertDecidedOnce(kafka, stack.topics.decisions, setup);
-    return { perSecond: setup.records / seconds, cpuUs, peakMiB, mostUnsettled, steadyPerSecond, machineBusy };
+    return {
+      perSecond: setup.records / seconds,
+      cpuUs,
+      peakMiB,
+      mostUnsettled,
+      steadyPerSecond,
+      machineBusy,
+    };
   });
 }
 

@@ -1,9 +1,9 @@
 /** Loads beside the main one, each measured for this build and, if there is one to compare with, for another. */
 import { readFileSync } from 'node:fs';
 import { startRegistry } from '../../dev/registry/start.ts';
-import { ConfluentRegistry } from '../../src/registry/index.ts';
+import { ConfluentRegistry } from '../../src/events/registry/index.ts';
 import { avroType } from '../support/avro.ts';
-import type { TestKafka } from '../support/kafka.ts';
+import type { TestKafka } from '../support/kafka/kafka.ts';
 import { registrySettings } from '../support/registry.ts';
 import { type Load, posts, textOf, write } from './load.ts';
 import { type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
@@ -36,7 +36,10 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
     {
       name: 'Avro in and out',
       load: { ...BASE, record: await avroPosts(registryUrl) },
-      pipeline: { source: { format: 'avro' }, output: { format: 'avro', subject: { name: DECISIONS } } },
+      pipeline: {
+        source: { format: 'avro' },
+        output: { format: 'avro', subject: { name: DECISIONS } },
+      },
       config: { schemaRegistry: { urls: [registryUrl] } },
     },
     {
@@ -46,7 +49,11 @@ export async function scenarios(registryUrl: string): Promise<readonly Scenario[
     },
     {
       name: 'lookups',
-      load: { ...BASE, records: 24_000, record: (n) => ({ key: `user-${n % 5_000}`, value: `decision-${n}` }) },
+      load: {
+        ...BASE,
+        records: 24_000,
+        record: (n) => ({ key: `user-${n % 5_000}`, value: `decision-${n}` }),
+      },
       pipeline: { kind: 'lookup', batch: { maxRows: 1_000, maxAge: '1s' } },
     },
   ];
@@ -70,7 +77,14 @@ export async function measureScenarios(
       await write(kafka.brokers, topic, load);
       const cells: string[] = [];
       for (const connector of builds.values()) {
-        const setup = { topic, records: load.records, partitions: load.partitions, reviewMs, connector, ...rest };
+        const setup = {
+          topic,
+          records: load.records,
+          partitions: load.partitions,
+          reviewMs,
+          connector,
+          ...rest,
+        };
         cells.push(
           await connectorRound(kafka, directory, setup).then(cellsOf, (error: Error) => `${error.message.split('\n')[0]} | |`),
         );
@@ -88,7 +102,10 @@ const cellsOf = ({ perSecond, cpuUs, peakMiB }: Round): string =>
 
 function imports(): Load['record'] {
   const text = textOf(320).replaceAll('"', '\\"');
-  return (n) => ({ key: `user-${n % 5_000}`, value: `{"type":"post","data":{"post_id":${n},"text":"${text}","lang":"en"}}` });
+  return (n) => ({
+    key: `user-${n % 5_000}`,
+    value: `{"type":"post","data":{"post_id":${n},"text":"${text}","lang":"en"}}`,
+  });
 }
 
 async function avroPosts(registryUrl: string): Promise<Load['record']> {
@@ -125,7 +142,11 @@ async function avroPosts(registryUrl: string): Promise<Load['record']> {
       key: `user-${n % 5_000}`,
       value: Buffer.concat([
         head,
-        type.toBuffer({ type: 'post', content: `${n} ${text}`, metadata: { post_id: n, lang: 'en' } }),
+        type.toBuffer({
+          type: 'post',
+          content: `${n} ${text}`,
+          metadata: { post_id: n, lang: 'en' },
+        }),
       ]),
     });
   } finally {

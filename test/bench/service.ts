@@ -56,7 +56,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, path: 
   } else if (path === '/bench/jobs') {
     json(response, { jobs: [...jobs].map(([name, { doneMs }]) => ({ id: name, doneMs })) });
   } else if (path.startsWith('/v1/decisions/')) {
-    json(response, { decision_id: id, decision_status: 'SUCCESS', metadata: { post_id: 1 }, result: 'approved', labels: [] });
+    json(response, {
+      decision_id: id,
+      decision_status: 'SUCCESS',
+      metadata: { post_id: 1 },
+      result: 'approved',
+      labels: [],
+    });
   } else {
     const { type, doneMs } = jobs.get(id) as Job;
     const isDone = Date.now() >= doneMs;

@@ -6,14 +6,14 @@ import { getHeapStatistics } from 'node:v8';
 import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import type { ResultSlice } from '../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../src/core/bytes/terminal-records.ts';
-import { CoordinateSet } from '../../src/core/job.ts';
+import { CoordinateSet } from '../../src/core/journal/job.ts';
 import type { ContentItem, SourceRecord } from '../../src/core/record.ts';
-import { OutgoingBatch } from '../../src/kafka/produce/outgoing-batch.ts';
-import { planBatches } from '../../src/kafka/produce/send-plan.ts';
+import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
+import { planBatches } from '../../src/kafka/producer/send-plan.ts';
 import { readPieces } from '../../src/kafka/records/index.ts';
-import { reviewKind } from '../../src/review/index.ts';
-import { resultFileReader } from '../../src/review/results/result-files.ts';
-import type { ReviewService } from '../../src/review/review-service.ts';
+import { reviewKind } from '../../src/kinds/review/index.ts';
+import { resultFileReader } from '../../src/kinds/review/results/result-files.ts';
+import type { ReviewService } from '../../src/kinds/review/review-service.ts';
 import { encode, posts } from './load.ts';
 import { resultFile } from './result-file.ts';
 
@@ -21,9 +21,19 @@ const ROWS = 5_000;
 const RECORDS_OF_A_BATCH = 500;
 const ROUNDS = 40;
 const WARM = 10;
-const LIMITS = { maxRecordBytes: 8 * 1024 * 1024, maxHeaders: 1_000, maxBatchUnpackedBytes: 1024 ** 3 };
+const LIMITS = {
+  maxRecordBytes: 8 * 1024 * 1024,
+  maxHeaders: 1_000,
+  maxBatchUnpackedBytes: 1024 ** 3,
+};
 const ADMIT = async () => () => undefined;
-const JOB = { jobId: 'job', remoteId: 'batch', type: 'post', attempt: 1, decidedAtMs: 1_700_000_000_000 };
+const JOB = {
+  jobId: 'job',
+  remoteId: 'batch',
+  type: 'post',
+  attempt: 1,
+  decidedAtMs: 1_700_000_000_000,
+};
 
 /** Nothing of it is called by the stages. */
 const SERVICE = {} as ReviewService;
@@ -126,4 +136,7 @@ async function* piecesOf(file: Buffer): AsyncGenerator<Buffer> {
   yield file;
 }
 
-const at = (slice: ResultSlice, row: number) => ({ partition: slice.partition(row), offset: slice.offset(row) });
+const at = (slice: ResultSlice, row: number) => ({
+  partition: slice.partition(row),
+  offset: slice.offset(row),
+});

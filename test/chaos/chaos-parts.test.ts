@@ -3,24 +3,24 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { FaultScript } from '../../dev/chaos/fault-script.ts';
-import { HOSTILE_WRITES } from '../../dev/chaos/hostile-writes.ts';
-import { API, FrameCutter, requestHead } from '../../dev/chaos/kafka-frames.ts';
-import { Ledger } from '../../dev/chaos/ledger.ts';
-import { lossesIn } from '../../dev/chaos/losses.ts';
-import { LIVEZ_BOUND_MS, Prober } from '../../dev/chaos/prober.ts';
-import { type HeldRequest, isRequest, TcpProxy } from '../../dev/chaos/proxy.ts';
-import { traceOf } from '../../dev/chaos/trace-of.ts';
-import { outOfOrder } from '../../dev/chaos/verdict.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import { CANARY, secretIn } from '../support/canary.ts';
 import { eventually } from '../support/eventually.ts';
 import { SeededRandom } from '../support/memory/clock.ts';
 import { readAll } from '../support/read-pieces.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
-import { Complaints } from './complaints.ts';
-import { judgeSilence } from './judge-silence.ts';
-import { eventsOf, KINDS } from './pipelines.ts';
+import { FaultScript } from './harness/faults/fault-script.ts';
+import { HOSTILE_WRITES } from './harness/faults/hostile-writes.ts';
+import { API, FrameCutter, requestHead } from './harness/faults/kafka-frames.ts';
+import { type HeldRequest, isRequest, TcpProxy } from './harness/faults/proxy.ts';
+import { Ledger } from './harness/observe/ledger.ts';
+import { lossesIn } from './harness/observe/losses.ts';
+import { LIVEZ_BOUND_MS, Prober } from './harness/observe/prober.ts';
+import { traceOf } from './harness/observe/trace-of.ts';
+import { outOfOrder } from './harness/observe/verdict.ts';
+import { Complaints } from './judge/complaints.ts';
+import { judgeSilence } from './judge/judge-silence.ts';
+import { eventsOf, KINDS } from './load/pipelines.ts';
 
 function ledgerOf(count: number): Ledger {
   const ledger = new Ledger();
@@ -152,7 +152,9 @@ test('hostile writes: each batch says what becomes of each of its records, by th
     const written = batches.flatMap((batch) => [...batch.written.keys()]);
     assert.deepEqual(written, events.map(traceOf), name);
     for (const { bytes, written: some } of batches) {
-      const { records, unreadable } = await readAll(bytes, { limits: { maxRecordBytes: 128 * 1024 * 1024 } });
+      const { records, unreadable } = await readAll(bytes, {
+        limits: { maxRecordBytes: 128 * 1024 * 1024 },
+      });
       const places = new Map([...records.map((record) => [record.offset, traceOf(record)] as const)]);
       const lost = [...some].flatMap(([trace, { fate }], offset) => ('deadLetter' in fate && !places.has(offset) ? [trace] : []));
       assert.equal(records.length + lost.length, some.size, name);

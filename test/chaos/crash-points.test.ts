@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import { type Death, faultsOf, type Rehearsal, rehearsalOf, rehearse, type Stage } from '../support/crash/rehearsal.ts';
 import { nameOf, SITUATIONS, type Situation, type Submitted, submittedBy, VISITS, type Visit } from '../support/crash/visits.ts';
-import { testKafka } from '../support/kafka.ts';
+import { testKafka } from '../support/kafka/kafka.ts';
 import { startSandboxProcess } from '../support/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -17,7 +17,9 @@ const wanted = new RegExp(process.env.CRASH_VISITS ?? '');
 
 const kafka = await testKafka();
 const reviews = rehearsals.filter(({ visit }) => visit.kind === 'review');
-const sandbox = await startSandboxProcess(temporaryDirectory(), { faults: reviews.flatMap(faultsOf) });
+const sandbox = await startSandboxProcess(temporaryDirectory(), {
+  faults: reviews.flatMap(faultsOf),
+});
 after(() => sandbox.sandbox.stop(0));
 const stage: Stage = { kafka, sandbox, compileCache: temporaryDirectory() };
 

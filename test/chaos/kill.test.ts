@@ -8,17 +8,17 @@ import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
 import { eventually } from '../support/eventually.ts';
-import { exclusiveKafka } from '../support/kafka.ts';
+import { exclusiveKafka } from '../support/kafka/kafka.ts';
 import { SeededRandom } from '../support/memory/clock.ts';
 import { type StackPipeline, startStack } from '../support/stack.ts';
 import { sandboxBatches } from '../support/stack-control.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import type { ReadRecord } from '../support/topic-reader.ts';
-import { REVIEW_RULES } from './hostile-events.ts';
+import { Witness } from './judge/witness.ts';
+import { REVIEW_RULES } from './load/hostile-events.ts';
+import { KINDS, setupOf } from './load/pipelines.ts';
+import { Writer } from './load/writer.ts';
 import { Nemesis, plan } from './nemesis.ts';
-import { KINDS, setupOf } from './pipelines.ts';
-import { Witness } from './witness.ts';
-import { Writer } from './writer.ts';
 
 /** By kind, at least. */
 const RECORDS = { review: 20_000, import: 3_000, lookup: 1_000 };
@@ -31,7 +31,12 @@ const SPOILT = { missing: 2, duplicated: 3, unknown: 2, malformed: 1 };
 const ROWS_SPOILT = SPOILT.missing + SPOILT.malformed;
 const TIMES = {
   uploadGrace: '2s',
-  kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', transactionTimeout: '10s', progressInterval: '500ms' },
+  kafka: {
+    sessionTimeout: '1500ms',
+    heartbeat: '300ms',
+    transactionTimeout: '10s',
+    progressInterval: '500ms',
+  },
 };
 
 const seed = Number(process.env.CHAOS_SEED ?? randomInt(2 ** 31));
@@ -69,7 +74,11 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   const lines = KINDS.map((kind, index) => {
     const pipeline = stack.pipelines[index] as StackPipeline;
     const writer = new Writer(kafka, stack, pipeline, kind, new SeededRandom(seed + 1 + index));
-    return { kind, writer, perWrite: Math.ceil(RECORDS[kind] / ((attacks.length + 1) * WRITES_PER_ATTACK)) };
+    return {
+      kind,
+      writer,
+      perWrite: Math.ceil(RECORDS[kind] / ((attacks.length + 1) * WRITES_PER_ATTACK)),
+    };
   });
 
   await Promise.all([nemesis.start(), nemesis.start()]);
@@ -92,9 +101,10 @@ test('every record has exactly one terminal record, whatever its kind, and whate
     for (const witness of witnesses) if (!(await witness.isSettled())) return false;
     return true;
   };
-  const drained = await eventually('everything is settled', settled, { deadlineMs: DRAIN_MS, everyMs: 250 }).catch(
-    (error: Error) => error.message,
-  );
+  const drained = await eventually('everything is settled', settled, {
+    deadlineMs: DRAIN_MS,
+    everyMs: 250,
+  }).catch((error: Error) => error.message);
   const batches = await sandboxBatches(stack);
   for (const replica of nemesis.running) assert.equal(await replica.secretServed(), undefined, replica.name);
   // An orderly end, so that nothing more can come after the last look.

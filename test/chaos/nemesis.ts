@@ -50,7 +50,13 @@ const LOST = 'lost the shard; claiming it again once the group answers';
 const ATTACK_MS = 60_000;
 
 export class Nemesis {
-  readonly hits: Hits = { kills: 0, killsInFlight: 0, zombies: 0, zombiesInFlight: 0, zombiesFenced: 0 };
+  readonly hits: Hits = {
+    kills: 0,
+    killsInFlight: 0,
+    zombies: 0,
+    zombiesInFlight: 0,
+    zombiesFenced: 0,
+  };
   readonly #stack: Stack;
   readonly #random: SeededRandom;
   readonly #killed = new Set<Replica>();
@@ -156,7 +162,9 @@ export class Nemesis {
     victim.process.kill('SIGCONT');
     if (toHeir === 'kill') await this.#kill([heir]);
     if (toHeir === 'freeze') {
-      await sleep(USURP_MS.least + this.#random.below(USURP_MS.most - USURP_MS.least), undefined, { signal: this.#over.signal });
+      await sleep(USURP_MS.least + this.#random.below(USURP_MS.most - USURP_MS.least), undefined, {
+        signal: this.#over.signal,
+      });
       heir.process.kill('SIGCONT');
     }
     const fenced = await Promise.any([

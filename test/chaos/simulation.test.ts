@@ -79,7 +79,12 @@ const OUTCOMES = [
 ];
 
 test(`${HISTORIES} histories: every fault strikes, and no rule is broken`, async () => {
-  const tally = await playAll({ from: FROM, seeds: HISTORIES, jobs: availableParallelism(), maxFound: 3 });
+  const tally = await playAll({
+    from: FROM,
+    seeds: HISTORIES,
+    jobs: availableParallelism(),
+    maxFound: 3,
+  });
   assert.deepEqual(
     tally.found.map(({ seed, message }) => `npm run simulate -- --seed ${seed}: ${message}`),
     [],

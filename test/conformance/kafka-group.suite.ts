@@ -91,7 +91,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
     it('reads the journal, and only what was committed', async () => {
       const dead = world.producers().open(1);
       await world.settle(dead.commit({ journal: [{ key: 'a', value: '1' }] }));
-      const tooLarge = { topic: world.topics.output, records: EncodedRecords.of([{ key: 'k', value: Buffer.alloc(2_000_000) }]) };
+      const tooLarge = {
+        topic: world.topics.output,
+        records: EncodedRecords.of([{ key: 'k', value: Buffer.alloc(2_000_000) }]),
+      };
       await assert.rejects(world.settle(dead.commit({ journal: [{ key: 'a', value: 'lost' }], outputs: [tooLarge] })));
       await world.settle(
         world

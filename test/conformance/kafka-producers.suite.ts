@@ -24,7 +24,10 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
             { key: 'job/0', value: null },
           ],
           outputs: [
-            { topic: world.topics.output, records: EncodedRecords.of([{ key: 'k', value: 'decision', headers: [['h', 'x']] }]) },
+            {
+              topic: world.topics.output,
+              records: EncodedRecords.of([{ key: 'k', value: 'decision', headers: [['h', 'x']] }]),
+            },
           ],
           offsets: [{ partition: 1, offset: 5, metadata: 'v1:1' }],
         }),
@@ -99,13 +102,23 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       const settings = new Map([['max.message.bytes', '100000']]);
       await world.settle(world.admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings }));
       const producer = world.producers().open(0);
-      const records = Array.from({ length: 1_000 }, (_, n) => ({ key: `k${n}`, value: Buffer.alloc(1_000, 'x'), headers: [] }));
+      const records = Array.from({ length: 1_000 }, (_, n) => ({
+        key: `k${n}`,
+        value: Buffer.alloc(1_000, 'x'),
+        headers: [],
+      }));
       await world.settle(
-        producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: [{ topic, records: EncodedRecords.of(records) }] }),
+        producer.commit({
+          journal: [{ key: 'a', value: '1' }],
+          outputs: [{ topic, records: EncodedRecords.of(records) }],
+        }),
       );
       const nearly = { key: 'nearly', value: Buffer.alloc(99_800) };
       await world.settle(
-        producer.commit({ journal: [{ key: 'b', value: '1' }], outputs: [{ topic, records: EncodedRecords.of([nearly]) }] }),
+        producer.commit({
+          journal: [{ key: 'b', value: '1' }],
+          outputs: [{ topic, records: EncodedRecords.of([nearly]) }],
+        }),
       );
       const alone = { key: 'alone', value: Buffer.alloc(100_001) };
       const attempt = producer.commit({
@@ -122,7 +135,12 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const attempt = producer.commit({
         journal: [{ key: 'a', value: '1' }],
-        outputs: [{ topic: world.topics.output, records: EncodedRecords.of([{ key: 'small', value: 'x' }, huge]) }],
+        outputs: [
+          {
+            topic: world.topics.output,
+            records: EncodedRecords.of([{ key: 'small', value: 'x' }, huge]),
+          },
+        ],
       });
       await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
       // The next owner's fence aborts what was left open.
@@ -142,8 +160,14 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
 
     it('takes more in one transaction than one request may carry', async () => {
       const producer = world.producers().open(0);
-      const records = Array.from({ length: 30 }, (_, n) => ({ key: 'same', value: Buffer.alloc(100_000, n) }));
-      const journal = Array.from({ length: 20 }, (_, n) => ({ key: `j${n}`, value: 'x'.repeat(100_000) }));
+      const records = Array.from({ length: 30 }, (_, n) => ({
+        key: 'same',
+        value: Buffer.alloc(100_000, n),
+      }));
+      const journal = Array.from({ length: 20 }, (_, n) => ({
+        key: `j${n}`,
+        value: 'x'.repeat(100_000),
+      }));
       const [head, ...tail] = journal;
       assert.ok(head);
       await world.settle(
@@ -162,7 +186,10 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
 
     it('keeps records of one key in one partition, in order', async () => {
       const producer = world.producers().open(0);
-      const records = Array.from({ length: 60 }, (_, n) => ({ key: `key-${n % 7}`, value: String(n) }));
+      const records = Array.from({ length: 60 }, (_, n) => ({
+        key: `key-${n % 7}`,
+        value: String(n),
+      }));
       await world.settle(
         producer.commit({
           journal: [{ key: 'a', value: '1' }],

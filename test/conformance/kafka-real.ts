@@ -4,7 +4,7 @@ import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
 import { connectKafka, type GroupOptions, type ProducersOptions } from '../../src/kafka/index.ts';
 import { eventually } from '../support/eventually.ts';
-import { type TestKafka, uniqueName } from '../support/kafka.ts';
+import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
 import type { KafkaWorld, WorldOptions } from './kafka-world.ts';
 import { type RecordingLogger, recordingLogger } from './recording-logger.ts';
 
@@ -45,13 +45,30 @@ export async function realWorld(
   const { admin } = connection;
 
   const settings = new Map(Object.entries(topicSettings));
-  await admin.createTopic(source, { partitions: options.sourcePartitions, replicationFactor: 1, settings });
-  await admin.createTopic(output, { partitions: options.outputPartitions ?? 3, replicationFactor: 1, settings: new Map() });
+  await admin.createTopic(source, {
+    partitions: options.sourcePartitions,
+    replicationFactor: 1,
+    settings,
+  });
+  await admin.createTopic(output, {
+    partitions: options.outputPartitions ?? 3,
+    replicationFactor: 1,
+    settings: new Map(),
+  });
   const compact = new Map([['cleanup.policy', 'compact']]);
-  await admin.createTopic(journal, { partitions: options.shards, replicationFactor: 1, settings: compact });
+  await admin.createTopic(journal, {
+    partitions: options.shards,
+    replicationFactor: 1,
+    settings: compact,
+  });
 
   const groupWith = (given: Partial<GroupOptions>): ShardGroup => {
-    const quick = { sessionTimeoutMs: 6_000, heartbeatMs: 500, metadataMaxAgeMs: 500, maxWaitMs: 50 };
+    const quick = {
+      sessionTimeoutMs: 6_000,
+      heartbeatMs: 500,
+      metadataMaxAgeMs: 500,
+      maxWaitMs: 50,
+    };
     const member = connection.group({ ...names, ...quick, ...given });
     opened.unshift(member);
     return member;
@@ -91,7 +108,10 @@ export async function realWorld(
       const byHand = await kafka.admin();
       // Makes kafkajs's admin learn of the topic, which deleting does not do by itself.
       await byHand.fetchTopicOffsets(topic);
-      await byHand.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
+      await byHand.deleteTopicRecords({
+        topic,
+        partitions: [{ partition, offset: String(offset) }],
+      });
     },
     addPartitions: async (topic, count) => {
       const admin = await kafka.admin();
@@ -104,9 +124,9 @@ export async function realWorld(
     readAll: async (topic) => {
       const reader = kafka.reader(topic);
       // A transaction that a test leaves open on purpose never gets decided: then what is visible is the answer.
-      await eventually(`all transactions in ${topic} are decided`, () => reader.isStable(), { deadlineMs: 1_000 }).catch(
-        () => undefined,
-      );
+      await eventually(`all transactions in ${topic} are decided`, () => reader.isStable(), {
+        deadlineMs: 1_000,
+      }).catch(() => undefined);
       return reader.readToEnd();
     },
     settle: async (promise) => {

@@ -23,7 +23,12 @@ export interface WorldOptions {
 
 /** One test's cluster. Its topics exist and are empty when it is handed over. */
 export interface KafkaWorld {
-  readonly topics: { readonly group: string; readonly source: string; readonly journal: string; readonly output: string };
+  readonly topics: {
+    readonly group: string;
+    readonly source: string;
+    readonly journal: string;
+    readonly output: string;
+  };
   readonly admin: ClusterAdmin;
   /** A new member of the group; closed with the world. */
   group(): ShardGroup;
@@ -100,5 +105,8 @@ export function readSourceFrom(group: ShardGroup, listener: RecordingListener, o
 }
 
 export function numbered(from: number, count: number): OutgoingRecord[] {
-  return Array.from({ length: count }, (_, index) => ({ key: `k${from + index}`, value: `v${from + index}` }));
+  return Array.from({ length: count }, (_, index) => ({
+    key: `k${from + index}`,
+    value: `v${from + index}`,
+  }));
 }

@@ -1,5 +1,5 @@
 /** The Kafka ports over kafkajs and a real broker. */
-import { testKafka } from '../support/kafka.ts';
+import { testKafka } from '../support/kafka/kafka.ts';
 import { clusterAdminSuite } from './kafka-admin.suite.ts';
 import { shardGroupSuite } from './kafka-group.suite.ts';
 import { shardProducersSuite } from './kafka-producers.suite.ts';

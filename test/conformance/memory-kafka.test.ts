@@ -16,7 +16,9 @@ function createWorld(clock: VirtualClock, options: WorldOptions, maxBatchRecords
   const kafka = new MemoryKafka(clock, clock, {}, { maxBatchRecords });
   kafka.cluster.createTopic(TOPICS.source, options.sourcePartitions);
   kafka.cluster.createTopic(TOPICS.output, options.outputPartitions ?? 3);
-  kafka.cluster.createTopic(TOPICS.journal, options.shards, { settings: [['cleanup.policy', 'compact']] });
+  kafka.cluster.createTopic(TOPICS.journal, options.shards, {
+    settings: [['cleanup.policy', 'compact']],
+  });
   let instances = 0;
   const client = () => {
     const name = `instance-${++instances}`;

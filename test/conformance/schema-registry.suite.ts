@@ -2,18 +2,25 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { type NewSchema, RegistryRefused, type SchemaRegistry } from '../../src/registry/index.ts';
+import { type NewSchema, RegistryRefused, type SchemaRegistry } from '../../src/events/registry/index.ts';
 
 const SIGNAL = new AbortController().signal;
 
 const avro = (...fields: readonly object[]): NewSchema => ({
   type: 'AVRO',
-  text: JSON.stringify({ type: 'record', name: 'R', fields: [{ name: 'a', type: 'string' }, ...fields] }),
+  text: JSON.stringify({
+    type: 'record',
+    name: 'R',
+    fields: [{ name: 'a', type: 'string' }, ...fields],
+  }),
 });
 const FIRST = avro();
 const GROWN = avro({ name: 'b', type: 'string', default: '' });
 const DEMANDING = avro({ name: 'b', type: 'string' });
-const PROTOBUF: NewSchema = { type: 'PROTOBUF', text: 'syntax = "proto3"; message R { string a = 1; }' };
+const PROTOBUF: NewSchema = {
+  type: 'PROTOBUF',
+  text: 'syntax = "proto3"; message R { string a = 1; }',
+};
 
 /** Rules of a subject that the suite sets, which is an administrator's work. */
 export type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
@@ -30,7 +37,10 @@ export function schemaRegistrySuite(
     assert.equal(await registry().versions(subject, SIGNAL), undefined);
     assert.equal(await registry().version(subject, 'latest', SIGNAL), undefined);
     assert.equal(await registry().lookup(subject, FIRST, SIGNAL), undefined);
-    assert.deepEqual(await registry().compatibility(subject, FIRST, SIGNAL), { compatible: true, messages: [] });
+    assert.deepEqual(await registry().compatibility(subject, FIRST, SIGNAL), {
+      compatible: true,
+      messages: [],
+    });
   });
 
   test('a schema that was registered is found by its text and by its id, and registering it again changes nothing', async () => {

@@ -1,7 +1,7 @@
 /** The connector as a process of its own under a load that its service is too slow for, and what the kernel says of its memory. */
 import { readFileSync } from 'node:fs';
 import { eventually } from '../support/eventually.ts';
-import type { NewRecord, TestKafka } from '../support/kafka.ts';
+import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
 import { type Replica, type Stack, startStack } from '../support/stack.ts';
 
 /** As the package starts it: the first line of src/cli/main.ts. */
@@ -48,8 +48,14 @@ export class Load {
     const stack = await startStack(kafka, directory, {
       partitions: 1,
       connector: CONNECTOR,
-      policy: { faults: [{ operation: 'upload', action: 'latency', delay: options.uploadDelay, times: 'always' }] },
-      pipeline: { source: { topic: source }, batch: options.batch, review: { poll: { initial: '100ms', max: '2s' } } },
+      policy: {
+        faults: [{ operation: 'upload', action: 'latency', delay: options.uploadDelay, times: 'always' }],
+      },
+      pipeline: {
+        source: { topic: source },
+        batch: options.batch,
+        review: { poll: { initial: '100ms', max: '2s' } },
+      },
       config: { memory: { budget: `${options.budget}MiB` } },
     });
     const replica = await stack.startReplica();
@@ -72,7 +78,11 @@ export class Load {
       bytes = 0;
     };
     for (const { partition, type, content } of events) {
-      const value = JSON.stringify({ type, content, metadata: { n: this.produced + records.length } });
+      const value = JSON.stringify({
+        type,
+        content,
+        metadata: { n: this.produced + records.length },
+      });
       records.push({ partition, key: null, value });
       bytes += value.length;
       if (records.length >= WRITE_RECORDS || bytes >= WRITE_BYTES) await write();
@@ -96,7 +106,9 @@ export class Load {
     const decisions = await this.#kafka.readAll(this.stack.topics.decisions);
     const seen = new Set<string>();
     for (const { value } of decisions) {
-      const { source } = JSON.parse(String(value)) as { source: { partition: number; offset: number } };
+      const { source } = JSON.parse(String(value)) as {
+        source: { partition: number; offset: number };
+      };
       seen.add(`${source.partition}:${source.offset}`);
     }
     return { missing: this.produced - seen.size, twice: decisions.length - seen.size };

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { exclusiveKafka } from '../support/kafka.ts';
+import { exclusiveKafka } from '../support/kafka/kafka.ts';
 import { sandboxBatches } from '../support/stack-control.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Event, Load } from './memory-load.ts';
@@ -35,11 +35,17 @@ test('many small items, a slow service: intake pauses and goes on, a quiet parti
   await load.produce(
     Array.from(
       { length: 160_000 },
-      (_, n): Event => ({ partition: partitionOf(n), type: type(n), content: 'x'.repeat(400 + (n % 90)) }),
+      (_, n): Event => ({
+        partition: partitionOf(n),
+        type: type(n),
+        content: 'x'.repeat(400 + (n % 90)),
+      }),
     ),
   );
   const paused = () => load.gauge('shards_paused', { reason: 'memory' });
-  await eventually('intake waits for memory', async () => (await paused()) > 0, { deadlineMs: 60_000 });
+  await eventually('intake waits for memory', async () => (await paused()) > 0, {
+    deadlineMs: 60_000,
+  });
   await load.produce([{ partition: busy, type: 'quiet', content: 'Is anybody there?' }]);
   await eventually(
     'the quiet item is submitted',
@@ -69,7 +75,11 @@ test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async 
   await load.produce(
     (function* () {
       for (let n = 0; n < 2_048; n++) {
-        yield { partition: n % PARTITIONS, type: type(n >> 6), content: 'z'.repeat(10 + (n % 1_000)) };
+        yield {
+          partition: n % PARTITIONS,
+          type: type(n >> 6),
+          content: 'z'.repeat(10 + (n % 1_000)),
+        };
         if (n % 32 === 0) yield { partition: (n >> 5) % PARTITIONS, type: type(n >> 5), content: `${n} ${large}` };
       }
     })(),

@@ -1,9 +1,9 @@
 /** What a run of the chaos harness must end with (docs/chaos.md). */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { runChaos } from '../../dev/chaos/chaos.ts';
-import { reportText } from '../../dev/chaos/report.ts';
-import { KINDS } from '../chaos/pipelines.ts';
+import { runChaos } from '../chaos/harness/chaos.ts';
+import { reportText } from '../chaos/harness/report.ts';
+import { KINDS } from '../chaos/load/pipelines.ts';
 
 const RUN = { minutes: 1, rate: 40 };
 const LEAST_RECORDS = { review: 1_000, import: 250, lookup: 150 };
@@ -17,7 +17,12 @@ export interface Setup {
 /** Every fault of the set-up strikes, and nothing is lost, nothing decided twice. */
 export async function promiseHolds(t: TestContext, setup: Setup): Promise<void> {
   const { signal } = t;
-  const report = await runChaos({ ...RUN, ...setup, signal, onProgress: (message) => t.diagnostic(message) });
+  const report = await runChaos({
+    ...RUN,
+    ...setup,
+    signal,
+    onProgress: (message) => t.diagnostic(message),
+  });
   t.diagnostic(reportText(report));
   assert.deepEqual(report.violations, []);
   for (const { kind, lost, twice, records } of report.pipelines) {

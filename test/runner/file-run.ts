@@ -58,5 +58,11 @@ export async function runFile(plan: Plan, { directory, signal, write }: FileRunO
   });
   for await (const text of events.compose(new spec())) write(String(text).replaceAll(REPORTER_TOTALS, ''));
   const told = Number(await readFile(timesFile, 'utf8').catch(() => 'NaN'));
-  return { plan, passed, failed, tookMs: performance.now() - startedMs, cpuMs: Number.isNaN(told) ? undefined : told };
+  return {
+    plan,
+    passed,
+    failed,
+    tookMs: performance.now() - startedMs,
+    cpuMs: Number.isNaN(told) ? undefined : told,
+  };
 }

@@ -1,9 +1,9 @@
 /** Avro schemas as records have them, without a registry. */
 import avsc from 'avsc';
-import type { ReadEvent } from '../../src/event/format.ts';
-import { AVSC_OPTIONS } from '../../src/formats/avro/avsc-options.ts';
-import { avroReader } from '../../src/formats/avro/reader.ts';
-import { readBinary } from '../../src/formats/binary/binary-event.ts';
+import type { ReadEvent } from '../../src/events/format.ts';
+import { AVSC_OPTIONS } from '../../src/events/formats/avro/avsc-options.ts';
+import { avroReader } from '../../src/events/formats/avro/reader.ts';
+import { readBinary } from '../../src/events/formats/binary/binary-event.ts';
 
 /** Reads a value by a schema, as the format does once the frame is off. */
 export function readAvro(schema: unknown, value: Buffer): ReadEvent {

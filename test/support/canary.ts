@@ -43,7 +43,15 @@ export function assertSilent(text: string, where: string, more: readonly string[
 
 /** Everything that whoever catches an error can see of it: message, stack, causes, hidden members. */
 export function allOf(error: unknown): string {
-  const texts = [inspect(error, { depth: null, showHidden: true, getters: true, maxStringLength: null, maxArrayLength: null })];
+  const texts = [
+    inspect(error, {
+      depth: null,
+      showHidden: true,
+      getters: true,
+      maxStringLength: null,
+      maxArrayLength: null,
+    }),
+  ];
   for (let one = error; one instanceof Error; one = one.cause) {
     texts.push(one.message, one.stack ?? '', JSON.stringify(one), String(one));
     if (one instanceof AggregateError) texts.push(...one.errors.map(allOf));

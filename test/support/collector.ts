@@ -21,7 +21,10 @@ export interface CollectorRequest {
   readonly body: Buffer;
 }
 
-type JsonAttributes = readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+type JsonAttributes = readonly {
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}[];
 type JsonSpan = Omit<CollectedSpan, 'attributes' | 'events' | 'links'> & {
   readonly attributes?: JsonAttributes;
   readonly events?: CollectedSpan['events'];

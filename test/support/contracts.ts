@@ -13,7 +13,13 @@ const validators = new Map<ContractName, ValidateFunction>();
 export function contractProblem(name: ContractName, value: unknown): string | undefined {
   let validate = validators.get(name);
   if (validate === undefined) {
-    const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, strictTypes: false, strictRequired: false });
+    const ajv = new Ajv2020({
+      strict: true,
+      allErrors: true,
+      allowUnionTypes: true,
+      strictTypes: false,
+      strictRequired: false,
+    });
     ajv.addFormat('date-time', RFC3339);
     validate = ajv.compile(readSchema(name));
     validators.set(name, validate);

@@ -1,8 +1,16 @@
 /** HTTP without a proxy, as tests of what goes over it need it. */
 import type { HttpExchange } from '../../src/core/ports/http.ts';
-import { HttpPool } from '../../src/service/http.ts';
+import { HttpPool } from '../../src/http/http.ts';
 
 export function directHttp(timeoutMs = 5_000): HttpExchange {
-  const timeouts = { connectTimeoutMs: timeoutMs, headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
-  return new HttpPool(timeouts, 8, { proxyFor: () => undefined, tls: undefined, proxyTls: undefined });
+  const timeouts = {
+    connectTimeoutMs: timeoutMs,
+    headersTimeoutMs: timeoutMs,
+    bodyTimeoutMs: timeoutMs,
+  };
+  return new HttpPool(timeouts, 8, {
+    proxyFor: () => undefined,
+    tls: undefined,
+    proxyTls: undefined,
+  });
 }

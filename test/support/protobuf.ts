@@ -1,9 +1,9 @@
 /** Protobuf messages as records have them, without a registry. */
-import type { ReadEvent } from '../../src/event/format.ts';
-import { readBinary } from '../../src/formats/binary/binary-event.ts';
-import { messageAt } from '../../src/formats/protobuf/message-path.ts';
-import { MessageReaders } from '../../src/formats/protobuf/message-reader.ts';
-import { schemaRoot } from '../../src/formats/protobuf/schema-root.ts';
+import type { ReadEvent } from '../../src/events/format.ts';
+import { readBinary } from '../../src/events/formats/binary/binary-event.ts';
+import { messageAt } from '../../src/events/formats/protobuf/message-path.ts';
+import { MessageReaders } from '../../src/events/formats/protobuf/message-reader.ts';
+import { schemaRoot } from '../../src/events/formats/protobuf/schema-root.ts';
 
 /** A reader of the message at `indexes` of a file. @throws UnusableSchema; Error when there is no such message */
 export function protobufReader(
@@ -11,8 +11,19 @@ export function protobufReader(
   indexes: readonly number[] = [0],
   imports: Readonly<Record<string, string>> = {},
 ): (value: Uint8Array) => ReadEvent {
-  const others = Object.entries(imports).map(([name, text]) => ({ name, text, type: 'PROTOBUF' as const, references: [] }));
-  const { root, messages } = schemaRoot({ id: 1, type: 'PROTOBUF', text, references: [], imports: others });
+  const others = Object.entries(imports).map(([name, text]) => ({
+    name,
+    text,
+    type: 'PROTOBUF' as const,
+    references: [],
+  }));
+  const { root, messages } = schemaRoot({
+    id: 1,
+    type: 'PROTOBUF',
+    text,
+    references: [],
+    imports: others,
+  });
   const { type, objection } = messageAt(messages, indexes);
   if (type === undefined) throw new Error(objection);
   const read = new MessageReaders(root).of(type);

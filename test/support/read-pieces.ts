@@ -4,7 +4,11 @@ import type { SourceRecord } from '../../src/core/record.ts';
 import { type FetchedBytes, type ReadLimits, readPieces } from '../../src/kafka/records/index.ts';
 import { partsOf } from './record-parts.ts';
 
-export const LIMITS: ReadLimits = { maxRecordBytes: 1024 * 1024, maxHeaders: 1_000, maxBatchUnpackedBytes: 1024 ** 3 };
+export const LIMITS: ReadLimits = {
+  maxRecordBytes: 1024 * 1024,
+  maxHeaders: 1_000,
+  maxBatchUnpackedBytes: 1024 ** 3,
+};
 
 export interface Read {
   readonly pieces: RecordPiece[];
@@ -28,7 +32,14 @@ export async function readAll(
   const { limits, admit = admitAll, ...fetched } = given;
   const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes);
   const pieces: RecordPiece[] = [];
-  const response = { partition: 3, fetchOffset: 0, endOffset: END, aborted: [], ...fetched, bytes: whole };
+  const response = {
+    partition: 3,
+    fetchOffset: 0,
+    endOffset: END,
+    aborted: [],
+    ...fetched,
+    bytes: whole,
+  };
   for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit)) pieces.push(piece);
   const records = pieces.flatMap((piece) => piece.records.map(partsOf));
   const unreadable = pieces.flatMap((piece) => piece.unreadable ?? []);

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RegistryObserver, RegistrySettings } from '../../src/registry/index.ts';
-import { systemClock } from '../../src/service/system-clock.ts';
+import { systemClock } from '../../src/base/system-clock.ts';
+import type { RegistryObserver, RegistrySettings } from '../../src/events/registry/index.ts';
 import { directHttp } from './direct-http.ts';
 
 export interface FakeRegistry extends AsyncDisposable {

@@ -1,9 +1,16 @@
 /** Slices of rows that exist as objects. */
+
+import type { ReadRow } from '../../src/core/batch/read-row.ts';
 import { type ResultColumns, ResultSlice } from '../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../src/core/bytes/slice-writer.ts';
-import type { ReadRow } from '../../src/core/read-row.ts';
 
-const NONE: ResultColumns = { rows: 0, numbers: new Float64Array(0), bytes: new ArrayBuffer(0), results: [], others: [] };
+const NONE: ResultColumns = {
+  rows: 0,
+  numbers: new Float64Array(0),
+  bytes: new ArrayBuffer(0),
+  results: [],
+  others: [],
+};
 
 /** Their records take all of the memory. */
 export function columnsOfRows(rows: Iterable<ReadRow>): ResultColumns {

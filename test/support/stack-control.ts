@@ -3,7 +3,7 @@ import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
 import type { MadeDecision } from '../../src/sandbox/decisions/made-decisions.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import type { ScriptEntry } from '../../src/sandbox/faults/script.ts';
-import type { TestKafka } from './kafka.ts';
+import type { TestKafka } from './kafka/kafka.ts';
 import type { SeededRandom } from './memory/clock.ts';
 import { type LogLine, parseLogLine, type Replica, type Stack, type StackPipeline } from './stack.ts';
 

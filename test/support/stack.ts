@@ -7,7 +7,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
 import { assertSilent, CANARY, secretIn } from './canary.ts';
-import { type TestKafka, uniqueName } from './kafka.ts';
+import { type TestKafka, uniqueName } from './kafka/kafka.ts';
 
 const CLI = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const API_KEY = CANARY.key;

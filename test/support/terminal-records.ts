@@ -4,7 +4,7 @@ import type { SourceCoordinate } from '../../src/core/record.ts';
 import { deadLetterProblem, outputProblem } from './contracts.ts';
 import { eventually } from './eventually.ts';
 import { headerOf } from './headers.ts';
-import type { TestKafka } from './kafka.ts';
+import type { TestKafka } from './kafka/kafka.ts';
 import type { Stack } from './stack.ts';
 import type { ReadRecord, TopicReader } from './topic-reader.ts';
 
@@ -83,7 +83,10 @@ export class TerminalRecords {
       await this.#read();
       return this.all.length >= count || this.#unfit.length > 0;
     };
-    await eventually(`there are ${count} terminal records`, enough, { deadlineMs, everyMs: 50 }).catch((error: Error) => {
+    await eventually(`there are ${count} terminal records`, enough, {
+      deadlineMs,
+      everyMs: 50,
+    }).catch((error: Error) => {
       const logs = this.#stack.replicas.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`);
       throw new Error(`${error.message}: there are ${this.all.length}\n${logs.join('\n')}`);
     });

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
-import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/partition-fetch.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/consumer/partition-fetch.ts';
+import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 import { type BatchHeader, nextOffset, RECORDS_AT, readPieces, walkBatches } from '../../src/kafka/records/index.ts';
 import { partsOf } from './record-parts.ts';
 
@@ -37,7 +37,7 @@ interface FetchedPartition {
   readonly lastStableOffset: string;
   readonly highWatermark: string;
   readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
-  /** The record set as it came (src/kafka/kafkajs-fixes.ts, mend 2). */
+  /** The record set as it came (src/kafka/kafkajs/patches.ts, mend 2). */
   readonly messages: Buffer;
 }
 
@@ -52,7 +52,9 @@ interface Fetched {
 
 /** What kafkajs's types leave out. */
 type FetchingBroker = Broker & {
-  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+  fetch(request: object): Promise<{
+    readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
+  }>;
 };
 
 export interface TopicReaderOptions {
@@ -198,7 +200,13 @@ export class TopicReader {
     const stable = data.lastStableOffset === highWatermark;
     const records: ReadRecord[] = [];
     if (peek) return { partition, records, end, stable };
-    const response = { partition, fetchOffset: position, endOffset: Number(highWatermark), bytes: messages, aborted: [] };
+    const response = {
+      partition,
+      fetchOffset: position,
+      endOffset: Number(highWatermark),
+      bytes: messages,
+      aborted: [],
+    };
     for (const { start, end: behind } of this.#isolation === READ_COMMITTED ? committed(data) : walkBatches(messages)) {
       const batch = { ...response, bytes: messages.subarray(start, behind) };
       for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Producer, ProducerConfig } from 'kafkajs';
 import { sendRecords } from '../../dev/kafka/send-records.ts';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
-import { Kafka, logLevel } from '../../src/kafka/kafkajs-fixes.ts';
+import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 import { eventually } from './eventually.ts';
 
 export interface NewRecord {

@@ -36,12 +36,31 @@ async function* good(): AsyncGenerator<DemoRecord<ExpectedReceipt>> {
     const message = { id: email.id, group: email.group };
     if (!known.has(address)) {
       known.add(address);
-      const data = { id: address, display_name: from, first_seen: headerOf(headers, 'date'), message, verified: false };
-      yield importEvent(address, { type: 'account', data, title: printable(address.replace(/^.*@/, '...@')) });
+      const data = {
+        id: address,
+        display_name: from,
+        first_seen: headerOf(headers, 'date'),
+        message,
+        verified: false,
+      };
+      yield importEvent(address, {
+        type: 'account',
+        data,
+        title: printable(address.replace(/^.*@/, '...@')),
+      });
     }
     if (resultOf(email) === 'ham') continue;
-    const data = { id: `${email.group}/${email.id}`, account: address, message, subject: headerOf(headers, 'subject') };
-    yield importEvent(address, { type: 'report', data: { ...data, reasons: ['spam'] }, title: titleOf(headers) });
+    const data = {
+      id: `${email.group}/${email.id}`,
+      account: address,
+      message,
+      subject: headerOf(headers, 'subject'),
+    };
+    yield importEvent(address, {
+      type: 'report',
+      data: { ...data, reasons: ['spam'] },
+      title: titleOf(headers),
+    });
   }
 }
 

@@ -67,10 +67,15 @@ function samples(screen: Screen, matches: readonly Match<ExpectedReceipt, Receip
     ({ expected, outcome }): Cell[] => [
       { text: outcome.id },
       { text: expected.type },
-      { text: outcome.import_status ?? 'none', style: outcome.status === 'SUCCESS' ? 'green' : 'yellow' },
+      {
+        text: outcome.import_status ?? 'none',
+        style: outcome.status === 'SUCCESS' ? 'green' : 'yellow',
+      },
       { text: outcome.import_id ?? 'none' },
       { text: expected.title, style: 'dim' },
     ],
   );
-  return table(screen, ['event', 'type', 'status', 'import', 'account or subject'], rows, { flexible: 2 });
+  return table(screen, ['event', 'type', 'status', 'import', 'account or subject'], rows, {
+    flexible: 2,
+  });
 }

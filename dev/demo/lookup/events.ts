@@ -54,7 +54,9 @@ async function lookupEvent(
   return {
     key: `${email.group}/${email.id}`,
     value: JSON.stringify({ decision_id: decisionId, from: 'contact form' }),
-    expected: { outcome: { decisionId, end, metadata, result: resultOf(email), title: titleOf(headers) } },
+    expected: {
+      outcome: { decisionId, end, metadata, result: resultOf(email), title: titleOf(headers) },
+    },
   };
 }
 

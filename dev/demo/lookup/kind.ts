@@ -67,5 +67,7 @@ function samples(screen: Screen, matches: readonly Match<ExpectedFinding, Looked
       { text: expected.title, style: 'dim' },
     ],
   );
-  return table(screen, ['event', 'result or error', 'waited', 'labels', 'subject'], rows, { flexible: 2 });
+  return table(screen, ['event', 'result or error', 'waited', 'labels', 'subject'], rows, {
+    flexible: 2,
+  });
 }

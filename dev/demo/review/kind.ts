@@ -58,11 +58,16 @@ function samples(screen: Screen, matches: readonly Match<ExpectedDecision, Decis
     ({ expected, outcome }): Cell[] => [
       { text: outcome.id },
       { text: outcome.batch.type },
-      { text: outcome.result ?? 'none', style: outcome.result === expected.result ? 'green' : 'yellow' },
+      {
+        text: outcome.result ?? 'none',
+        style: outcome.result === expected.result ? 'green' : 'yellow',
+      },
       { text: expected.result },
       { text: appliedLabels(outcome.labels) },
       { text: expected.title, style: 'dim' },
     ],
   );
-  return table(screen, ['event', 'type', 'result', 'expected', 'labels', 'subject'], rows, { flexible: 2 });
+  return table(screen, ['event', 'type', 'result', 'expected', 'labels', 'subject'], rows, {
+    flexible: 2,
+  });
 }

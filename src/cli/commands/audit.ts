@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
-import type { AuditReport } from '../../inspect/audit.ts';
-import type { PartitionBalance } from '../../inspect/balance.ts';
-import type { OffsetRun } from '../../inspect/offset-runs.ts';
+import type { AuditReport } from '../../tools/inspect/audit.ts';
+import type { PartitionBalance } from '../../tools/inspect/balance.ts';
+import type { OffsetRun } from '../../tools/inspect/offset-runs.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type InspectFlags, inspectOptions, partitionNumbers, pointInTime, runTool, wholeNumber } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
@@ -46,7 +46,7 @@ Examples:
   $ content-review-connector audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json`,
     )
     .action(async ({ partition, from, since, to, ...flags }: AuditFlags) => {
-      const { audit } = await import('../../inspect/audit.ts');
+      const { audit } = await import('../../tools/inspect/audit.ts');
       const request = {
         partitions: partition ?? [],
         ...(from === undefined ? {} : { from }),
@@ -67,10 +67,19 @@ Examples:
   return inspectOptions(command);
 }
 
-const VERDICT_CODES = { balanced: EXIT.ok, missing: EXIT.missing, double: EXIT.double, unknown: EXIT.unknown } as const;
+const VERDICT_CODES = {
+  balanced: EXIT.ok,
+  missing: EXIT.missing,
+  double: EXIT.double,
+  unknown: EXIT.unknown,
+} as const;
 
 /** Always shown, then those that are not 0 everywhere. */
-const COLUMNS: readonly { readonly head: string; readonly key: keyof AuditReport['totals']; readonly always: boolean }[] = [
+const COLUMNS: readonly {
+  readonly head: string;
+  readonly key: keyof AuditReport['totals'];
+  readonly always: boolean;
+}[] = [
   { head: 'RECORDS', key: 'records', always: true },
   { head: 'DECIDED', key: 'decided', always: true },
   { head: 'DEAD LETTERS', key: 'deadLettered', always: true },

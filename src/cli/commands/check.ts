@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { effectiveOptions } from '../../config/effective.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { EXIT } from '../exit-codes.ts';
 import { pointInTime } from '../inspect-command.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
-import type { Tools } from '../../app/inspect.ts';
-import type { LetterList } from '../../inspect/dead-letters.ts';
-import type { ReplayReport, ReplayStatus } from '../../inspect/replay.ts';
+import type { Tools } from '../../app/tools/inspect.ts';
+import type { LetterList } from '../../tools/inspect/dead-letters.ts';
+import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
   type coordinate,
@@ -54,8 +54,8 @@ Examples:
     )
     .action(async (flags: LetterFlags) => {
       const [{ listLetters }, { ReplayMemory }] = await Promise.all([
-        import('../../inspect/dead-letters.ts'),
-        import('../../inspect/replay-memory.ts'),
+        import('../../tools/inspect/dead-letters.ts'),
+        import('../../tools/inspect/replay-memory.ts'),
       ]);
       await runTool(
         io,
@@ -99,7 +99,7 @@ Examples:
   $ content-review-connector dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes`,
     )
     .action(async (at: ReturnType<typeof coordinate>[], flags: ReplayFlags) => {
-      const { replayLetters } = await import('../../inspect/replay.ts');
+      const { replayLetters } = await import('../../tools/inspect/replay.ts');
       const write = async (tools: Tools, stop?: AbortSignal) => {
         const answer = await replayLetters(tools, {
           filter: { ...filterOf(flags), at },

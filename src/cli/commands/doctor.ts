@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { parseDuration } from '../../config/units.ts';
-import type { Result, Status } from '../../doctor/index.ts';
+import type { Result, Status } from '../../tools/doctor/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
@@ -22,7 +22,12 @@ interface DoctorFlags {
 
 const ROUND_TRIP_MS = 60_000;
 const MAX_SENTENCE = 2_000;
-const MARKS: Readonly<Record<Status, string>> = { ok: '✓', warning: '!', failed: '✗', skipped: '-' };
+const MARKS: Readonly<Record<Status, string>> = {
+  ok: '✓',
+  warning: '!',
+  failed: '✗',
+  skipped: '-',
+};
 
 export function doctorCommand(io: Io, finish: Finish): Command {
   return new Command('doctor')
@@ -61,7 +66,7 @@ async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
   const say = flags.json === true ? asJson : asLine;
   try {
     // Loaded late: a wrong configuration is reported before anything heavy starts.
-    const { runDoctor } = await import('../../app/doctor.ts');
+    const { runDoctor } = await import('../../app/tools/doctor.ts');
     const results = await runDoctor(config, {
       pipelines,
       roundTrip: flags.roundTrip === true ? { limitMs: flags.timeout ?? ROUND_TRIP_MS, type: flags.type } : undefined,

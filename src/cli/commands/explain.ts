@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
-import type { Explanation, FoundTerminal, NamingJob } from '../../inspect/explanation.ts';
-import type { OutputRange } from '../../inspect/terminal-scan.ts';
+import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
+import type { OutputRange } from '../../tools/inspect/terminal-scan.ts';
 import { EXIT } from '../exit-codes.ts';
 import { coordinate, type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
@@ -30,7 +30,7 @@ Examples:
   $ content-review-connector explain 2:1371 -c connector.yaml --json | jq -r .state`,
     )
     .action(async (at: ReturnType<typeof coordinate>, flags: InspectFlags & { thorough?: true }) => {
-      const { explainRecord } = await import('../../inspect/explain.ts');
+      const { explainRecord } = await import('../../tools/inspect/explain.ts');
       await runTool(
         io,
         finish,

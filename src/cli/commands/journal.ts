@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { JobReport, JournalReport, ShardReport } from '../../inspect/journal-report.ts';
+import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import { type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
 import { printable } from '../printable.ts';
@@ -23,7 +23,7 @@ Examples:
   $ content-review-connector journal -c connector.yaml --json | jq '.jobs[] | select(.attempt > 1)'`,
     )
     .action(async (flags: InspectFlags) => {
-      const { journalReport } = await import('../../inspect/journal-report.ts');
+      const { journalReport } = await import('../../tools/inspect/journal-report.ts');
       await runTool(io, finish, flags, async (tools) => ({ answer: await journalReport(tools) }), journalText);
     });
   return inspectOptions(command);

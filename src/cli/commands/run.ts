@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../config/load/load.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';

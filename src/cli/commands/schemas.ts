@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import type { SchemaReport } from '../../app/schemas.ts';
-import { loadConfig } from '../../config/load.ts';
-import { InspectError } from '../../inspect/context.ts';
+import type { SchemaReport } from '../../app/formats/schemas.ts';
+import { loadConfig } from '../../config/load/load.ts';
+import { InspectError } from '../../tools/inspect/context.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
@@ -68,7 +68,7 @@ async function work(io: Io, finish: Finish, { config: file, pipeline, json }: Sc
   try {
     const config = await loadConfig(file, io.env, { withoutServiceKey: true });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
-    const { schemaReports } = await import('../../app/schemas.ts');
+    const { schemaReports } = await import('../../app/formats/schemas.ts');
     const schemas = await schemaReports(config, { pipeline, register }, stop.signal);
     io.out(json === true ? `${JSON.stringify({ schemas })}\n` : printableLines(textOf(schemas, register)));
     finish(codeOf(schemas));

@@ -67,7 +67,13 @@ export async function checkFile(
     if (findings.total > 0) throw new BadFile(input.name, findings);
     await input.mustBeUnchanged();
     const marked = from === 0 ? [] : [`begins with a byte order mark (${counted(from, 'byte')}): it is sent without`];
-    return { ...checked, notes: [...marked, ...checked.notes], input, from, digest: hash.digest('hex') };
+    return {
+      ...checked,
+      notes: [...marked, ...checked.notes],
+      input,
+      from,
+      digest: hash.digest('hex'),
+    };
   } finally {
     check.close();
   }

@@ -66,7 +66,11 @@ export class CsvCheck implements FileCheck {
       const where = `${counted(this.#emptyContents, 'row')} with nothing in the column ${names[content]}`;
       notes.push(`${where}, the first at line ${this.#firstEmptyContent}: the service may not be able to review them`);
     }
-    return { size: `${counted(this.#rows, 'row')}, ${counted(names.length, 'column')}`, records: this.#rows, notes };
+    return {
+      size: `${counted(this.#rows, 'row')}, ${counted(names.length, 'column')}`,
+      records: this.#rows,
+      notes,
+    };
   }
 
   close(): void {

@@ -21,7 +21,10 @@ const fold = (name: string) => name.trim().toLowerCase();
 const shown = (name: string) => `"${printable(name, MAX_NAME)}"`;
 
 /** @returns what is wrong, and where the column Content is: -1 when it is not there. */
-export function csvHeaderProblems(names: readonly string[]): { readonly problems: string[]; readonly content: number } {
+export function csvHeaderProblems(names: readonly string[]): {
+  readonly problems: string[];
+  readonly content: number;
+} {
   const content = names.indexOf(CONTENT);
   if (content < 0) return { problems: [withoutContent(names)], content };
   const problems = names.flatMap((name, index) => {

@@ -62,7 +62,10 @@ export class CsvRecords {
   }
 
   /** The last record, when no line end follows it. */
-  async finish(): Promise<{ readonly records: readonly CsvRecord[]; readonly problem?: CsvProblem }> {
+  async finish(): Promise<{
+    readonly records: readonly CsvRecord[];
+    readonly problem?: CsvProblem;
+  }> {
     return this.#result(await this.#parser.finish());
   }
 
@@ -82,7 +85,12 @@ export class CsvRecords {
     const records = this.#ends.splice(0).map(({ cells, end }): CsvRecord => {
       const { line } = this.#window;
       const { bytes, lineEnd } = this.#window.advance(end);
-      return { cells, line, lineEnd, blank: bytes === (lineEnd === 'CRLF' ? 2 : 1) && lineEnd !== undefined };
+      return {
+        cells,
+        line,
+        lineEnd,
+        blank: bytes === (lineEnd === 'CRLF' ? 2 : 1) && lineEnd !== undefined,
+      };
     });
     const limit = this.#exceeded(records);
     if (limit !== undefined) return { records: [], problem: { code: limit, line: this.#window.line, cell: 1 } };
@@ -90,7 +98,10 @@ export class CsvRecords {
     const { code, bytes, column } = error as CsvError;
     if (typeof code !== 'string' || typeof bytes !== 'number') throw error;
     this.#window.advance(bytes);
-    return { records, problem: { code, line: this.#window.line, cell: typeof column === 'number' ? column + 1 : 1 } };
+    return {
+      records,
+      problem: { code, line: this.#window.line, cell: typeof column === 'number' ? column + 1 : 1 },
+    };
   }
 }
 

@@ -15,7 +15,11 @@ const LOOK_AGAIN_MS = 50;
  * @throws BadOutput; the signal's reason.
  */
 export async function pipeOutput(target: string, signal: AbortSignal): Promise<Output> {
-  const socket = new Socket({ fd: await openForReader(target, signal), readable: false, writable: true });
+  const socket = new Socket({
+    fd: await openForReader(target, signal),
+    readable: false,
+    writable: true,
+  });
   return {
     write: (bytes) => writing(target, writeTo(socket, bytes)),
     complete: async () => void socket.end(),

@@ -126,7 +126,14 @@ function resultsCommandLine(
 
 function finished(session: Session, id: string, { timeout }: WaitFlags, command: string, sent: boolean): Promise<Batch> {
   const ask = (options: WaitOptions<Batch>) => session.client.batches.waitFor(id, options);
-  return follow<Batch>(session, { name: `batch ${printable(id)}`, ask, state: batchState, command, timeoutMs: timeout, sent });
+  return follow<Batch>(session, {
+    name: `batch ${printable(id)}`,
+    ask,
+    state: batchState,
+    command,
+    timeoutMs: timeout,
+    sent,
+  });
 }
 
 function tell(io: Io, batch: Batch, json: true | undefined): number {

@@ -1,8 +1,8 @@
 /** Where the service is, and the key: from the command line, a configuration file, or the environment, in this order. */
 import { type Command, Option } from 'commander';
-import { networkSettings } from '../../app/service-network.ts';
+import { networkSettings } from '../../app/clients/service-network.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
-import type { Environment } from '../../config/interpolate.ts';
+import type { Environment } from '../../config/load/interpolate.ts';
 import { Secret } from '../../config/secret.ts';
 import { UsageProblem } from '../usage.ts';
 import { readServiceSection } from './service-section.ts';
@@ -62,7 +62,11 @@ export async function connect(flags: ConnectionFlags, env: Environment, onRetry:
     onRetry,
   };
   try {
-    return { client: new ContentReviewClient(options), baseUrl: baseUrl.replace(/\/+$/, ''), keyFrom: from };
+    return {
+      client: new ContentReviewClient(options),
+      baseUrl: baseUrl.replace(/\/+$/, ''),
+      keyFrom: from,
+    };
   } catch (error) {
     if (error instanceof TypeError) {
       const inTheClear = /If that is meant.*$/;
@@ -89,7 +93,12 @@ async function sectionOf(file: string, { url, apiKeyFile }: ConnectionFlags, env
     bodyTimeoutMs: timeouts.bodyMs,
     retry: { maxRetries: retry.attempts - 1, baseMs: retry.baseMs, capMs: retry.capMs },
   };
-  return { baseUrl, apiKey: { secret: apiKey, from: `service.apiKey of ${file}` }, importPath, settings };
+  return {
+    baseUrl,
+    apiKey: { secret: apiKey, from: `service.apiKey of ${file}` },
+    importPath,
+    settings,
+  };
 }
 
 interface Key {
@@ -99,7 +108,10 @@ interface Key {
 
 function keyOf({ apiKeyFile }: ConnectionFlags, configured: Key | undefined, env: Environment): Key {
   if (apiKeyFile !== undefined)
-    return { secret: secretFrom(`the file ${apiKeyFile}`, () => Secret.file(apiKeyFile)), from: `the file ${apiKeyFile}` };
+    return {
+      secret: secretFrom(`the file ${apiKeyFile}`, () => Secret.file(apiKeyFile)),
+      from: `the file ${apiKeyFile}`,
+    };
   if (configured !== undefined) return configured;
   const value = env[KEY_VARIABLE];
   if (value === undefined) {

@@ -94,9 +94,15 @@ function meaningOf(
   if (error instanceof NotFoundError) return notFound(error, baseUrl);
   if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
   if (error instanceof ExpiredError)
-    return { what: 'The address for the download was no longer valid: fetch the results again', code: EXIT.failure };
+    return {
+      what: 'The address for the download was no longer valid: fetch the results again',
+      code: EXIT.failure,
+    };
   if (error instanceof RejectedError || error instanceof TooLargeError)
-    return { what: error.status === undefined ? 'That cannot be asked for' : `Refused by ${where}`, code: EXIT.usage };
+    return {
+      what: error.status === undefined ? 'That cannot be asked for' : `Refused by ${where}`,
+      code: EXIT.usage,
+    };
   if (error instanceof NoResultsError) {
     const over = error.batchStatus === 'ERROR' || error.batchStatus === 'CANCELLED';
     return over
@@ -113,13 +119,19 @@ function notFound({ operation }: RequestError, baseUrl: string) {
   const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
   const where = `the service at ${baseUrl}`;
   if (verb !== undefined && baseUrl.endsWith('/v1'))
-    return { what: `There is no such path at ${where}: say its address without /v1`, code: EXIT.usage };
+    return {
+      what: `There is no such path at ${where}: say its address without /v1`,
+      code: EXIT.usage,
+    };
   if (verb === 'get') {
     const other = kind === 'import' ? ', or imports are asked for at another path: see --import-path' : '';
     return { what: `There is no ${kind} with this id at ${where}${other}`, code: EXIT.usage };
   }
   if (verb === 'create')
-    return { what: `There is nothing to submit a ${kind} to at ${where}: check its address`, code: EXIT.usage };
+    return {
+      what: `There is nothing to submit a ${kind} to at ${where}: check its address`,
+      code: EXIT.usage,
+    };
   return { what: `The storage of ${where} does not know its own address`, code: EXIT.failure };
 }
 

@@ -36,7 +36,12 @@ interface Written {
  */
 export async function fetchFile(session: Session, batchId: string, output: Output): Promise<Fetched> {
   const { client, progress, signal } = session;
-  const written: Written = { bytes: 0, hash: createHash('sha256'), tally: new ResultTally(), readerGone: false };
+  const written: Written = {
+    bytes: 0,
+    hash: createHash('sha256'),
+    tally: new ResultTally(),
+    readerGone: false,
+  };
   const { counts } = await client.batches.get(batchId, { signal });
   const expected = counts.success === undefined || counts.error === undefined ? undefined : counts.success + counts.error;
   try {

@@ -1,14 +1,14 @@
 /** The section `service` of a configuration file, for commands that need nothing else of it. */
 import { dirname } from 'node:path';
-import { parseYaml } from '../../config/document.ts';
-import { findingsOf } from '../../config/findings.ts';
-import { type Environment, interpolate } from '../../config/interpolate.ts';
+import { parseYaml } from '../../config/load/document.ts';
+import { findingsOf } from '../../config/load/findings.ts';
+import { type Environment, interpolate } from '../../config/load/interpolate.ts';
+import { ConfigError, type Finding, toProblems } from '../../config/load/problem.ts';
+import { pemReader } from '../../config/load/read-file.ts';
+import { secretReader } from '../../config/load/read-secret.ts';
+import { readText } from '../../config/load/read-text.ts';
 import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
-import { ConfigError, type Finding, toProblems } from '../../config/problem.ts';
-import { pemReader } from '../../config/read-file.ts';
-import { secretReader } from '../../config/read-secret.ts';
-import { readText } from '../../config/read-text.ts';
 import type { Config } from '../../config/schema.ts';
 
 /** What is written where it does not matter. */
@@ -31,7 +31,9 @@ export async function readServiceSection(
       document.problems.map((problem) => ({ path: '(top level)', ...problem })),
     );
   const read = interpolate({ service: withoutUnread(sectionOf(document.value), instead) }, env);
-  const schema = group('The section.', { service: serviceOptions(secretReader(env, dirname(file)), pemReader(dirname(file))) });
+  const schema = group('The section.', {
+    service: serviceOptions(secretReader(env, dirname(file)), pemReader(dirname(file))),
+  });
   const result = schema.safeParse(read.value);
   if (result.success && read.problems.length === 0) return result.data.service;
   // An option whose variable is missing is reported for that, not for being absent as well.

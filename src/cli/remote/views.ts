@@ -53,16 +53,31 @@ export const jsonOf = (value: object) => `${printableJson(JSON.stringify(value))
 /** Without the presigned address, which is as good as a key. */
 export function batchJson(batch: Batch): string {
   const { batchId, type, rawStatus, status, counts } = batch;
-  return jsonOf({ batchId, type: type ?? null, status: status ?? rawStatus, counts, outcome: outcomeOfBatch(batch) });
+  return jsonOf({
+    batchId,
+    type: type ?? null,
+    status: status ?? rawStatus,
+    counts,
+    outcome: outcomeOfBatch(batch),
+  });
 }
 
 export function importJson(one: Import): string {
-  return jsonOf({ importId: one.importId, status: one.status ?? one.rawStatus, outcome: outcomeOfImport(one) });
+  return jsonOf({
+    importId: one.importId,
+    status: one.status ?? one.rawStatus,
+    outcome: outcomeOfImport(one),
+  });
 }
 
 export function decisionJson(decision: Decision): string {
   const { decisionId, status, rawStatus, result, labelsJson, metadataJson } = decision;
-  const known = { decisionId, status: status ?? rawStatus, result, outcome: outcomeOfDecision(decision) };
+  const known = {
+    decisionId,
+    status: status ?? rawStatus,
+    result,
+    outcome: outcomeOfDecision(decision),
+  };
   // Their numbers keep all of their digits.
   return `${printableJson(`${JSON.stringify(known).slice(0, -1)},"labels":${labelsJson},"metadata":${metadataJson}}`)}\n`;
 }

@@ -1,6 +1,6 @@
+import type { PemPath } from '../load/read-file.ts';
 import { isLoopback } from '../loopback.ts';
 import { group, value } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { choice, duration, flag, optionalSecret, optionalText, textMap } from '../values.ts';
@@ -11,8 +11,16 @@ export const SASL_MECHANISMS = ['none', 'plain', 'scram-sha-256', 'scram-sha-512
 /** `kafka.sasl`. */
 export function kafkaSaslOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
   return group('Who this client is, for brokers that want a login (SASL).', {
-    mechanism: choice({ help: 'How to log in; the brokers must offer it.', of: SASL_MECHANISMS, fallback: 'none' }),
-    username: optionalText({ help: 'Of plain and scram.', allowed: 'a text', check: textObjection }),
+    mechanism: choice({
+      help: 'How to log in; the brokers must offer it.',
+      of: SASL_MECHANISMS,
+      fallback: 'none',
+    }),
+    username: optionalText({
+      help: 'Of plain and scram.',
+      allowed: 'a text',
+      check: textObjection,
+    }),
     password: optionalSecret({
       help: 'Of plain and scram. A file is read again when it changes: each new login uses what is there then.',
       read: readSecret,
@@ -28,12 +36,20 @@ export function kafkaSaslOptions(readSecret: (raw: unknown) => Secret | Refusal,
         fallback: '',
         parse: (raw) => (raw === '' ? '' : parseEndpoint(raw)),
       }),
-      clientId: optionalText({ help: 'Of this client, at the token endpoint.', allowed: 'a text', check: textObjection }),
+      clientId: optionalText({
+        help: 'Of this client, at the token endpoint.',
+        allowed: 'a text',
+        check: textObjection,
+      }),
       clientSecret: optionalSecret({
         help: 'Of this client, at the token endpoint. A file is read again when it changes.',
         read: readSecret,
       }),
-      scope: optionalText({ help: 'What to ask for.', allowed: 'a text, scopes with spaces between them', check: textObjection }),
+      scope: optionalText({
+        help: 'What to ask for.',
+        allowed: 'a text, scopes with spaces between them',
+        check: textObjection,
+      }),
       audience: optionalText({
         help: 'Whom the token is for, where the endpoint wants it.',
         allowed: 'a text',
@@ -58,7 +74,12 @@ export function kafkaSaslOptions(readSecret: (raw: unknown) => Secret | Refusal,
         "Certificates of who signed the token endpoint's certificate. An empty list takes the public authorities that Node.js knows.",
         readPem,
       ),
-      timeout: duration({ help: 'Of one request for a token.', fallback: '10s', min: '10ms', max: '5m' }),
+      timeout: duration({
+        help: 'Of one request for a token.',
+        fallback: '10s',
+        min: '10ms',
+        max: '5m',
+      }),
     }),
   });
 }

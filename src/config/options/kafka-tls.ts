@@ -1,5 +1,5 @@
+import type { PemPath } from '../load/read-file.ts';
 import { group, value } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { choice, flag, optionalSecret, optionalText } from '../values.ts';
@@ -9,7 +9,10 @@ export function kafkaTlsOptions(readSecret: (raw: unknown) => Secret | Refusal, 
   return group(
     'Encrypted connections to the brokers. Files are PEM, relative to the configuration file, and read again when they change: each new connection uses what is there then.',
     {
-      enabled: flag({ help: 'Whether the listener of the brokers speaks TLS (SSL or SASL_SSL in Kafka).', fallback: false }),
+      enabled: flag({
+        help: 'Whether the listener of the brokers speaks TLS (SSL or SASL_SSL in Kafka).',
+        fallback: false,
+      }),
       ca: pemFiles(
         "Certificates of who signed the brokers' certificates. An empty list takes the public authorities that Node.js knows.",
         readPem,
@@ -20,13 +23,20 @@ export function kafkaTlsOptions(readSecret: (raw: unknown) => Secret | Refusal, 
         readPem,
       ),
       key: pemFile('The private key of `certificate`.', 'PRIVATE KEY', readPem),
-      keyPassphrase: optionalSecret({ help: 'Passphrase of `key`, if it is encrypted.', read: readSecret }),
+      keyPassphrase: optionalSecret({
+        help: 'Passphrase of `key`, if it is encrypted.',
+        read: readSecret,
+      }),
       serverName: optionalText({
         help: "Name that the brokers' certificates must have, if it is not the host they are reached at.",
         allowed: 'a host name',
         check: (name) => (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(name) ? undefined : ''),
       }),
-      minVersion: choice({ help: 'The oldest version of TLS to speak.', of: ['TLSv1.2', 'TLSv1.3'], fallback: 'TLSv1.2' }),
+      minVersion: choice({
+        help: 'The oldest version of TLS to speak.',
+        of: ['TLSv1.2', 'TLSv1.3'],
+        fallback: 'TLSv1.2',
+      }),
       insecureSkipVerification: flag({
         help: 'Takes any certificate of a broker: whoever stands in between can read and change everything. Only to find out what is wrong; warned of at each start.',
         fallback: false,

@@ -1,5 +1,5 @@
+import type { PemPath } from '../load/read-file.ts';
 import { group } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import type { Refusal } from '../units.ts';
 import { duration, text, texts } from '../values.ts';

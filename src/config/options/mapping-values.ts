@@ -1,5 +1,5 @@
 /** Mappings within one option: `{field: …}`, `{fields: {…}}`, `{map: {…}}`. */
-import { nearest } from '../../core/nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import { Refusal } from '../units.ts';
 
 /** The members of a mapping, without those that have no value; a Refusal when it has others than these, or is none. */

@@ -1,5 +1,5 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
-import { expressionProblem } from '../../event/expression/index.ts';
+import { expressionProblem } from '../../events/expression/index.ts';
 import { group, type ValueOption, value } from '../option.ts';
 import { Refusal } from '../units.ts';
 import { choice, flag, text } from '../values.ts';
@@ -9,7 +9,11 @@ const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (d
 
 export type TypeOption =
   | { readonly constant: string }
-  | { readonly field: string; readonly map?: Readonly<Record<string, string>>; readonly otherwise?: string };
+  | {
+      readonly field: string;
+      readonly map?: Readonly<Record<string, string>>;
+      readonly otherwise?: string;
+    };
 export type ObjectOption = string | { readonly fields: Readonly<Record<string, string>> };
 
 export function mappingOptions() {

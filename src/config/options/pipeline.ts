@@ -87,7 +87,11 @@ export function pipelineOptions() {
       ...pipeline,
       source: { ...source, group: names.group },
       journal: { ...journal, topic: names.journal },
-      output: { ...output, topic: names.output, cloudEvents: withSource(output.cloudEvents, pipeline.name) },
+      output: {
+        ...output,
+        topic: names.output,
+        cloudEvents: withSource(output.cloudEvents, pipeline.name),
+      },
       deadLetters: { ...deadLetters, topic: names.deadLetters },
     };
   });
@@ -234,7 +238,12 @@ function kafkaTuning() {
       min: '1s',
       max: '1h',
     }),
-    maxWait: duration({ help: 'How long a fetch waits for records.', fallback: '100ms', min: '1ms', max: '30s' }),
+    maxWait: duration({
+      help: 'How long a fetch waits for records.',
+      fallback: '100ms',
+      min: '1ms',
+      max: '30s',
+    }),
     fetchMaxBytes: bytes({
       help: 'Most bytes of one fetch; of one partition, an eighth of it. A larger record comes alone.',
       fallback: '2MiB',

@@ -15,7 +15,12 @@ export function httpOptions() {
       help: 'Whether to serve the console at /: pipelines, batches and problems for people with a browser. It shows no content, and only reads.',
       fallback: true,
     }),
-    port: integer({ help: 'Port to listen on; 0 takes a free one and logs it.', fallback: 9464, min: 0, max: 65_535 }),
+    port: integer({
+      help: 'Port to listen on; 0 takes a free one and logs it.',
+      fallback: 9464,
+      min: 0,
+      max: 65_535,
+    }),
   });
 }
 

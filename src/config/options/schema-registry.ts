@@ -1,5 +1,5 @@
+import type { PemPath } from '../load/read-file.ts';
 import { group } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import type { Refusal } from '../units.ts';
 import { choice, duration, flag, optionalSecret, optionalText, texts } from '../values.ts';
@@ -21,7 +21,10 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
         allowed: 'a text without a colon',
         check: (name) => (/[:\p{Cc}]/u.test(name) ? '' : undefined),
       }),
-      password: optionalSecret({ help: 'For basic authentication. A file is read again when it changes.', read: readSecret }),
+      password: optionalSecret({
+        help: 'For basic authentication. A file is read again when it changes.',
+        read: readSecret,
+      }),
       token: optionalSecret({
         help: 'Bearer token, instead of the two. A file is read again when it changes.',
         read: readSecret,
@@ -43,7 +46,12 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
         of: ['refuse', 'warn'],
         fallback: 'refuse',
       }),
-      timeout: duration({ help: 'Limit of one request at one address.', fallback: '10s', min: '10ms', max: '5m' }),
+      timeout: duration({
+        help: 'Limit of one request at one address.',
+        fallback: '10s',
+        min: '10ms',
+        max: '5m',
+      }),
     },
   );
 }

@@ -1,6 +1,6 @@
 import { HOSTS, hostObjection, networkObjection } from '../hosts.ts';
+import type { PemPath } from '../load/read-file.ts';
 import { group, value } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { bytes, optionalSecret, texts } from '../values.ts';
@@ -94,7 +94,7 @@ export function transferOptions(readSecret: ReadSecret) {
   );
 }
 
-/** What follows from the request itself, or is not for a storage; as src/service/extra-headers.ts. */
+/** What follows from the request itself, or is not for a storage; as src/http/extra-headers.ts. */
 const RESERVED =
   /^(authorization|proxy-.*|cookie|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|content-(length|type|encoding|range)|range)$/i;
 

@@ -1,5 +1,5 @@
+import type { PemPath } from '../load/read-file.ts';
 import { group, value } from '../option.ts';
-import type { PemPath } from '../read-file.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { duration, integer, secret, text } from '../values.ts';
@@ -13,7 +13,10 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
       allowed: 'an https:// or http:// address without query, fragment or user',
       parse: parseBaseUrl,
     }),
-    apiKey: secret({ help: 'Key of the service. A file is read again when it changes, without a restart.', read: readSecret }),
+    apiKey: secret({
+      help: 'Key of the service. A file is read again when it changes, without a restart.',
+      read: readSecret,
+    }),
     importPath: text({
       help: 'Path, below baseUrl, at which the status of an import is asked for.',
       allowed: 'a path that begins with / and contains {import_id}, without spaces, # or other braces',
@@ -21,7 +24,12 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
       check: importPathObjection,
     }),
     timeouts: group('Limits of one request; retries come on top.', {
-      connect: duration({ help: 'Name lookup, TCP and TLS together.', fallback: '5s', min: '10ms', max: '5m' }),
+      connect: duration({
+        help: 'Name lookup, TCP and TLS together.',
+        fallback: '5s',
+        min: '10ms',
+        max: '5m',
+      }),
       headers: duration({
         help: 'From the start of sending to the first byte of the answer; uploads get more by their size.',
         fallback: '30s',
@@ -38,8 +46,18 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
     retry: group(
       'Requests answered by 429, 5xx, a timeout or a reset are made again, after a random wait that doubles its ceiling each time.',
       {
-        attempts: integer({ help: 'Tries in all, the first one included; 1 never tries again.', fallback: 5, min: 1, max: 100 }),
-        base: duration({ help: 'Ceiling of the first wait.', fallback: '250ms', min: '1ms', max: '10m' }),
+        attempts: integer({
+          help: 'Tries in all, the first one included; 1 never tries again.',
+          fallback: 5,
+          min: 1,
+          max: 100,
+        }),
+        base: duration({
+          help: 'Ceiling of the first wait.',
+          fallback: '250ms',
+          min: '1ms',
+          max: '10m',
+        }),
         cap: duration({
           help: 'Ceiling of every wait; a Retry-After of the service may be longer.',
           fallback: '20s',
@@ -52,7 +70,12 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
       'How much goes on at once, over all pipelines, at most: 429, 503 and timeouts halve it, success lets it grow back.',
       {
         requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
-        transfers: integer({ help: 'Uploads, and as many downloads.', fallback: 4, min: 1, max: 1_000 }),
+        transfers: integer({
+          help: 'Uploads, and as many downloads.',
+          fallback: 4,
+          min: 1,
+          max: 1_000,
+        }),
       },
     ),
     allowHttp: allowHttpOption(),

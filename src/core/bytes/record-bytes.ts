@@ -2,9 +2,10 @@
  * A record as message format v2 writes it behind its offset delta: key, value, headers. These bytes do not depend on the batch
  * that the record goes out in, so they are written once, wherever the record is made.
  */
+
+import { VarintReader } from '../../base/varint-reader.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 import { varintSize, writeVarint } from './varint.ts';
-import { VarintReader } from './varint-reader.ts';
 
 /** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {

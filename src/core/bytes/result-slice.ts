@@ -2,7 +2,7 @@
  * The rows of a stretch of a result file, column by column. They are made where the file is read, maybe in another thread: the
  * columns are plain values that can be moved there, and the slice is how they are read here.
  */
-import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from '../batch/read-row.ts';
 import { readRecord } from './record-bytes.ts';
 
 /** Per row: partition, offset, where its record ends in the bytes, outcome. */
@@ -77,7 +77,13 @@ export class ResultSlice {
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
       const [partition, offset, result] = [this.partition(row), this.offset(row), this.result(row)];
-      yield { partition, offset, status: this.isError(row) ? 'error' : 'success', result, record: this.record(row) };
+      yield {
+        partition,
+        offset,
+        status: this.isError(row) ? 'error' : 'success',
+        result,
+        record: this.record(row),
+      };
     }
     yield* this.others;
   }

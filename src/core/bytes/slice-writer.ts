@@ -1,6 +1,7 @@
 /** Writer of slices, one after the other: terminal records go into one buffer, the facts about each row into columns beside it. */
-import { internalPoison } from '../internal-error.ts';
-import type { BrokenRow, MalformedRow, ReadRow } from '../read-row.ts';
+
+import type { BrokenRow, MalformedRow, ReadRow } from '../batch/read-row.ts';
+import { internalPoison } from '../outcome/internal-error.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';

@@ -53,7 +53,11 @@ export interface JobContext {
 /** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
 export type ItemOutcome = SourceCoordinate &
   (
-    | { readonly status: 'success' | 'error'; readonly result?: string | undefined; readonly record: OutgoingRecord }
+    | {
+        readonly status: 'success' | 'error';
+        readonly result?: string | undefined;
+        readonly record: OutgoingRecord;
+      }
     | { readonly poison: Poison }
   ) & {
     /** It ends only because its time is over. */

@@ -21,7 +21,12 @@ export interface PipelineView {
   readonly name: string;
   readonly kind: string;
   readonly group: string;
-  readonly topics: { readonly source: string; readonly output: string; readonly deadLetters: string; readonly journal: string };
+  readonly topics: {
+    readonly source: string;
+    readonly output: string;
+    readonly deadLetters: string;
+    readonly journal: string;
+  };
   /** Of this process, as in the owner records of the journal; null before the start is through. */
   readonly instance: string | null;
   /** Why this is no member of the group, if it is none. */

@@ -2,7 +2,7 @@
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
-  /** Adds to a counter. `name` without prefix, as in src/telemetry/metric-list.ts. */
+  /** Adds to a counter. `name` without prefix, as in src/telemetry/metrics/metric-list.ts. */
   count(name: string, labels: Labels, by?: number): void;
   /** Sets a gauge. */
   set(name: string, labels: Labels, value: number): void;

@@ -1,6 +1,6 @@
 /** The records of one batch, one after the other, as far as memory allows. */
 
-import { MalformedError, VarintReader } from '../../core/bytes/varint-reader.ts';
+import { MalformedError, VarintReader } from '../../base/varint-reader.ts';
 import type { PoisonReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
@@ -126,5 +126,8 @@ export class BatchRecords implements RecordsOfBatch {
 }
 
 function unreadable(offset: number, timestampMs: number, reason: PoisonReason, message: string): Step {
-  return { is: 'unreadable', range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } } };
+  return {
+    is: 'unreadable',
+    range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } },
+  };
 }

@@ -3,8 +3,9 @@
  * https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than Kafka 0.11) begin with the same offset
  * and length; each of their messages counts as a batch of its own here.
  */
-import { UnusableOffset } from '../offsets.ts';
+
 import { crc32c } from './crc32c.ts';
+import { UnusableOffset } from './decode-batch.ts';
 import type { FetchedBytes } from './fetched-bytes.ts';
 
 /** Offset and length, which stand before everything that the length counts. */

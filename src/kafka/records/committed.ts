@@ -1,6 +1,6 @@
 /** Visibility of batches to a read_committed consumer, decided by their headers. */
 
-import { VarintReader } from '../../core/bytes/varint-reader.ts';
+import { VarintReader } from '../../base/varint-reader.ts';
 import type { BatchHeader } from './batch-walk.ts';
 import { RECORDS_AT } from './batch-walk.ts';
 import type { AbortedTransaction } from './fetched-bytes.ts';
@@ -17,7 +17,10 @@ export class CommittedFilter {
 
   constructor(aborted: readonly AbortedTransaction[]) {
     this.#aborted = aborted
-      .map(({ producerId, firstOffset }) => ({ producerId: BigInt(producerId), firstOffset: Number(firstOffset) }))
+      .map(({ producerId, firstOffset }) => ({
+        producerId: BigInt(producerId),
+        firstOffset: Number(firstOffset),
+      }))
       .sort((a, b) => a.firstOffset - b.firstOffset);
   }
 

@@ -3,7 +3,7 @@
  * (https://kafka.apache.org/documentation/#messageset). They have neither headers nor transactions.
  */
 
-import { MalformedError } from '../../core/bytes/varint-reader.ts';
+import { MalformedError } from '../../base/varint-reader.ts';
 import { NO_HEADERS, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader, PlacedBatch } from './batch-walk.ts';
 import { walkBatches } from './batch-walk.ts';
@@ -92,7 +92,11 @@ export class OldMessages implements RecordsOfBatch {
     for (const message of walkBatches(bytes)) {
       if (message.magic !== magic || message.codec !== 0) throw new MalformedError('a set of messages holds another');
       const record = readMessage(bytes, message, this.#partition);
-      yield { ...record, offset: base + record.offset, timestampMs: logAppendTime ? maxTimestamp : record.timestampMs };
+      yield {
+        ...record,
+        offset: base + record.offset,
+        timestampMs: logAppendTime ? maxTimestamp : record.timestampMs,
+      };
     }
   }
 }
@@ -105,7 +109,14 @@ function readMessage(
   const keyAt = start + (magic === 1 ? 26 : 18);
   const [key, valueAt] = readBytes(bytes, keyAt, end);
   const [value] = readBytes(bytes, valueAt, end);
-  return { partition, offset: baseOffset, timestampMs: Number(baseTimestamp), key, value, headers: NO_HEADERS };
+  return {
+    partition,
+    offset: baseOffset,
+    timestampMs: Number(baseTimestamp),
+    key,
+    value,
+    headers: NO_HEADERS,
+  };
 }
 
 function readBytes(bytes: Buffer, at: number, end: number): [Buffer | null, number] {

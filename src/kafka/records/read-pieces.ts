@@ -111,5 +111,10 @@ function unreadableBatch(header: BatchHeader, from: number, to: number, why: str
   const codec = CODECS[header.codec] ?? `codec ${header.codec}`;
   const size = header.end - header.start;
   const message = `the record batch at offset ${Math.max(header.baseOffset, from)} (format ${header.magic}, ${codec}, ${size} bytes) cannot be read: ${why}`;
-  return { from, to, timestampMs: header.maxTimestamp, poison: { reason: 'unreadable_batch', message } };
+  return {
+    from,
+    to,
+    timestampMs: header.maxTimestamp,
+    poison: { reason: 'unreadable_batch', message },
+  };
 }

@@ -1,6 +1,7 @@
 /** One record of message format v2, from bytes that hold all of it. */
+
+import { MalformedError, NO_BYTES, type VarintReader } from '../../base/varint-reader.ts';
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
-import { MalformedError, NO_BYTES, type VarintReader } from '../../core/bytes/varint-reader.ts';
 import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 

@@ -1,6 +1,6 @@
 /** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
 
-import { NO_BYTES } from '../../core/bytes/varint-reader.ts';
+import { NO_BYTES } from '../../base/varint-reader.ts';
 import type { Stretches } from './compression/stretches.ts';
 
 /** Stretches unpacked in a row before the event loop gets its turn. */

@@ -2,7 +2,7 @@
  * Logins, as kafkajs's authentication providers (src/broker/saslAuthenticator): with the password or token of the moment, and
  * with errors that tell a broker that refuses from one that went away. kafkajs takes both for a refusal and gives up.
  */
-import { scramProvider } from '../kafkajs-fixes.ts';
+import { scramProvider } from '../kafkajs/patches.ts';
 import type { SaslOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 import type { TokenSource } from './token-source.ts';
@@ -64,7 +64,11 @@ async function sayPassword({ username, password }: PasswordLogin, saslAuthentica
 /** kafkajs's own SCRAM, with a silent logger: it logs what is thrown anyway. */
 async function proveHavingPassword({ mechanism, username, password }: PasswordLogin, args: ProviderArguments): Promise<void> {
   const hash = mechanism === 'scram-sha-256' ? 256 : 512;
-  const provider = scramProvider<Provider>(hash, { mechanism, username, password: await password() });
+  const provider = scramProvider<Provider>(hash, {
+    mechanism,
+    username,
+    password: await password(),
+  });
   let first = true;
   const saslAuthenticate: SaslAuthenticate = async (exchange) => {
     const answer = await args.saslAuthenticate(exchange);

@@ -36,7 +36,10 @@ export class Security {
       this.#look = setInterval(() => void this.prepare().catch(() => undefined), LOOK_MS).unref();
     }
     if (sasl?.mechanism === 'oauthbearer')
-      this.#tokens = new TokenSource({ request: (signal) => requestToken(sasl.token, signal), logger });
+      this.#tokens = new TokenSource({
+        request: (signal) => requestToken(sasl.token, signal),
+        logger,
+      });
     if (sasl !== undefined) this.sasl = saslLogin(sasl, this.#tokens);
     if (tls?.insecureSkipVerification)
       logger.warn(

@@ -114,7 +114,11 @@ export class TlsMaterial {
       ...(ca.length === 0 ? {} : { ca: authorities.flat().map(String) }),
       ...(own === undefined || secret === undefined
         ? {}
-        : { cert: own.text, key: secret.text, ...(passphrase === undefined ? {} : { passphrase }) }),
+        : {
+            cert: own.text,
+            key: secret.text,
+            ...(passphrase === undefined ? {} : { passphrase }),
+          }),
     });
     for (const authority of authorities.flat()) this.#onCertificate('ca', authority);
     if (leaf !== undefined) this.#onCertificate('client', leaf);

@@ -98,7 +98,10 @@ function notReached(host: string, options: TokenOptions, error: unknown, late: b
     return new SecurityError(text, { retriable: true });
   }
   const why = late ? `it did not answer within ${options.timeoutMs} ms` : code || message;
-  const remedy = tlsRemedy(error, { ca: 'kafka.sasl.oauth.ca', name: 'kafka.sasl.oauth.tokenEndpoint' });
+  const remedy = tlsRemedy(error, {
+    ca: 'kafka.sasl.oauth.ca',
+    name: 'kafka.sasl.oauth.tokenEndpoint',
+  });
   return new SecurityError(
     `no token for Kafka from ${host}: ${why}; ${remedy ?? 'check kafka.sasl.oauth.tokenEndpoint, and that it can be reached from here'}`,
     { retriable: remedy === undefined },

@@ -43,7 +43,11 @@ export class BatchStore extends WorkStore<Batch> {
   totals(): { readonly batches: number; readonly uploads: number; readonly rows: number } {
     const sql = 'SELECT count(*) AS batches, count(uploaded_ms) AS uploads, coalesce(sum(rows), 0) AS rows FROM batches';
     const row = this.database.first(sql);
-    return { batches: Number(row?.batches), uploads: Number(row?.uploads), rows: Number(row?.rows) };
+    return {
+      batches: Number(row?.batches),
+      uploads: Number(row?.uploads),
+      rows: Number(row?.rows),
+    };
   }
 
   reviewed(id: string, { rows, errorRows, etag, problem }: Reviewed): void {
@@ -66,7 +70,13 @@ export class BatchStore extends WorkStore<Batch> {
 
 /** Where the decisions of a batch are (service-interface.md 2.1): all in one place, as the batch moves as a whole. */
 export function countsOf({ status, rows, errorRows }: Batch): BatchCounts {
-  const none = { batch_count: rows, success_count: 0, pending_count: 0, error_count: 0, cancelled_count: 0 };
+  const none = {
+    batch_count: rows,
+    success_count: 0,
+    pending_count: 0,
+    error_count: 0,
+    cancelled_count: 0,
+  };
   switch (status) {
     case 'SUCCESS':
       return { ...none, success_count: rows - errorRows, error_count: errorRows };

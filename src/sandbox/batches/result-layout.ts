@@ -22,7 +22,11 @@ interface Column {
 export function resultLayout(header: readonly string[], policy: Policy): ResultLayout {
   const content = header.indexOf(CONTENT_COLUMN);
   const expected = header.indexOf(RESULT_COLUMNS.expected);
-  const copy = (name: string, from: number): Column => ({ name, from, cell: (cells) => cells[from] ?? '' });
+  const copy = (name: string, from: number): Column => ({
+    name,
+    from,
+    cell: (cells) => cells[from] ?? '',
+  });
   const metadata = header.flatMap((name, from) => (from === content || from === expected ? [] : [copy(name, from)]));
   const fields: Readonly<Record<Policy['results']['columns'][number], readonly Column[]>> = {
     content: [copy(RESULT_COLUMNS.content, content)],

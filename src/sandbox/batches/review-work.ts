@@ -39,7 +39,11 @@ async function judged({ id, type, fault }: Batch, signal: AbortSignal, parts: Re
   const { uploads, results, policy, onError } = parts;
   const draft = await results.draft(RESULTS.fileName(id));
   try {
-    const request = { type, policy, fault: fault?.action === 'rows' || fault?.action === 'file' ? fault : undefined };
+    const request = {
+      type,
+      policy,
+      fault: fault?.action === 'rows' || fault?.action === 'file' ? fault : undefined,
+    };
     const counts = await reviewFile(uploads.read(UPLOADS.fileName(id)), draft, request, signal);
     const etag = etagOf(draft.md5());
     await draft.keep();

@@ -48,7 +48,10 @@ export class Decisions {
     if (batch !== undefined && this.#parts.store.get(id) === undefined) await this.#written(batch);
     const decision = this.#parts.store.get(id);
     if (decision === undefined) return undefined;
-    return { ...decision, status: batch === undefined ? this.#status(decision) : this.#statusIn(batch, decision) };
+    return {
+      ...decision,
+      status: batch === undefined ? this.#status(decision) : this.#statusIn(batch, decision),
+    };
   }
 
   /** Ids of the decisions of a batch, in the order of its rows; undefined for an unknown batch. */
@@ -70,7 +73,10 @@ export class Decisions {
   /** The batch's own end comes first; what it fails to decide is an ERROR. */
   #statusIn({ status, finishedMs }: Batch, decision: Decision): DecisionStatus {
     const { decisionTimeMs } = this.#parts.policy.timing;
-    const made = this.#status({ ...decision, dueMs: finishedMs === null ? null : finishedMs + decisionTimeMs });
+    const made = this.#status({
+      ...decision,
+      dueMs: finishedMs === null ? null : finishedMs + decisionTimeMs,
+    });
     return made === 'SUCCESS' && status !== 'SUCCESS' ? 'ERROR' : made;
   }
 

@@ -44,7 +44,15 @@ export function makeDecisions(input: readonly MadeDecision[], { store, policy, c
     const verdict = decided(judge([content, ...names.map((name) => String(metadata[name]))]));
     const status = given.decision_status ?? verdict.status;
     const { result = verdict.result, labels = verdict.labels } = given;
-    return { id, type, status, result, labels, metadata, dueMs: pending === 'always' ? null : clock.now() + pending };
+    return {
+      id,
+      type,
+      status,
+      result,
+      labels,
+      metadata,
+      dueMs: pending === 'always' ? null : clock.now() + pending,
+    };
   });
   store.put(decisions);
   return decisions.map(({ id }) => id);

@@ -24,7 +24,12 @@ const common = {
 const http = { ...common, delay: duration.prefault(0) };
 
 const faultSchemas = [
-  z.strictObject({ action: z.literal('latency'), operation: httpOperation, ...common, delay: duration }),
+  z.strictObject({
+    action: z.literal('latency'),
+    operation: httpOperation,
+    ...common,
+    delay: duration,
+  }),
   z.strictObject({
     action: z.literal('answer'),
     operation: httpOperation,
@@ -40,8 +45,18 @@ const faultSchemas = [
   z.strictObject({ action: z.literal('reset_before'), operation: httpOperation, ...http }),
   z.strictObject({ action: z.literal('reset_after'), operation: httpOperation, ...http }),
   z.strictObject({ action: z.literal('hang'), operation: httpOperation, ...http }),
-  z.strictObject({ action: z.literal('slow'), operation: z.enum(TRANSFER), ...http, bytesPerSecond: z.int().min(1) }),
-  z.strictObject({ action: z.literal('state'), operation: apiOperation, ...http, state: z.string() }),
+  z.strictObject({
+    action: z.literal('slow'),
+    operation: z.enum(TRANSFER),
+    ...http,
+    bytesPerSecond: z.int().min(1),
+  }),
+  z.strictObject({
+    action: z.literal('state'),
+    operation: apiOperation,
+    ...http,
+    state: z.string(),
+  }),
   z.strictObject({
     action: z.literal('quote'),
     operation: z.literal('get_batch'),
@@ -51,12 +66,36 @@ const faultSchemas = [
   }),
   z.strictObject({ action: z.literal('expired_url'), operation: addressOperation, ...http }),
   z.strictObject({ action: z.literal('repeat_id'), operation: z.enum(CREATE), ...http }),
-  z.strictObject({ action: z.literal('late_event'), operation: z.enum(UPLOAD), ...http, by: duration }),
-  z.strictObject({ action: z.literal('cut'), operation: z.literal('download'), ...http, afterBytes: count }),
-  z.strictObject({ action: z.literal('short'), operation: z.literal('download'), ...http, bytes: count }),
-  z.strictObject({ action: z.literal('stuck'), operation: workOperation, ...common, for: duration.optional() }),
+  z.strictObject({
+    action: z.literal('late_event'),
+    operation: z.enum(UPLOAD),
+    ...http,
+    by: duration,
+  }),
+  z.strictObject({
+    action: z.literal('cut'),
+    operation: z.literal('download'),
+    ...http,
+    afterBytes: count,
+  }),
+  z.strictObject({
+    action: z.literal('short'),
+    operation: z.literal('download'),
+    ...http,
+    bytes: count,
+  }),
+  z.strictObject({
+    action: z.literal('stuck'),
+    operation: workOperation,
+    ...common,
+    for: duration.optional(),
+  }),
   z.strictObject({ action: z.literal('batch_error'), operation: z.literal('review'), ...common }),
-  z.strictObject({ action: z.literal('batch_cancelled'), operation: z.literal('review'), ...common }),
+  z.strictObject({
+    action: z.literal('batch_cancelled'),
+    operation: z.literal('review'),
+    ...common,
+  }),
   z.strictObject({ action: z.literal('import_failed'), operation: z.literal('ingest'), ...common }),
   z.strictObject({
     action: z.literal('rows'),
@@ -91,7 +130,9 @@ const faultSchemas = [
 
 export const FAULT_ACTIONS = faultSchemas.map((schema) => schema.shape.action.value);
 
-const faultSchema = z.discriminatedUnion('action', faultSchemas, { error: `one of ${FAULT_ACTIONS.join(', ')}` });
+const faultSchema = z.discriminatedUnion('action', faultSchemas, {
+  error: `one of ${FAULT_ACTIONS.join(', ')}`,
+});
 export const faultList = z.array(faultSchema);
 
 export type FaultInput = z.input<typeof faultSchema>;

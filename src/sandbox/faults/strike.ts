@@ -38,7 +38,11 @@ export async function carryOut(
 function scripted(fault: AnswerFault): Answer {
   const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfter / 1_000)) };
   const answer = (isTransfer(fault.operation) ? storageError : apiError)(fault.status, fault.code, fault.message);
-  return { ...answer, headers: { ...answer.headers, ...retryAfter, ...fault.headers }, body: fault.body ?? answer.body };
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...retryAfter, ...fault.headers },
+    body: fault.body ?? answer.body,
+  };
 }
 
 function shapeOf(fault: Fault | undefined): Shape {
@@ -58,7 +62,11 @@ async function shortened(answer: Answer, bytes: number): Promise<Answer> {
     if (left <= 0) break;
   }
   const body = Buffer.concat(kept);
-  return { ...answer, headers: { ...answer.headers, 'content-length': String(body.length) }, body: Readable.from([body]) };
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'content-length': String(body.length) },
+    body: Readable.from([body]),
+  };
 }
 
 function discard(answer: Answer): void {

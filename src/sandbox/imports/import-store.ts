@@ -34,7 +34,11 @@ export class ImportStore extends WorkStore<Import> {
   totals(): { readonly imports: number; readonly uploads: number; readonly records: number } {
     const sql = 'SELECT count(*) AS imports, count(uploaded_ms) AS uploads, coalesce(sum(records), 0) AS records FROM imports';
     const row = this.database.first(sql);
-    return { imports: Number(row?.imports), uploads: Number(row?.uploads), records: Number(row?.records) };
+    return {
+      imports: Number(row?.imports),
+      uploads: Number(row?.uploads),
+      records: Number(row?.records),
+    };
   }
 
   ingested(id: string, { records, problem }: Ingested): void {

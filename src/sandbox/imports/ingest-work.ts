@@ -32,7 +32,10 @@ export function ingestWork(parts: IngestParts): Workshop<Import> {
 
 async function read(id: string, signal: AbortSignal, { uploads, policy, onError }: IngestParts): Promise<Ingested> {
   try {
-    return { records: await readRecords(uploads.read(IMPORTS.fileName(id)), policy.imports, signal), problem: null };
+    return {
+      records: await readRecords(uploads.read(IMPORTS.fileName(id)), policy.imports, signal),
+      problem: null,
+    };
   } catch (error) {
     if (signal.aborted) throw error;
     if (error instanceof InvalidImport) return { records: 0, problem: error.message };

@@ -27,7 +27,11 @@ const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 export function judgeFor(policy: ReviewPolicy, type: string, header: readonly string[], contentColumn: number): Judge {
   const rules = policy.rules
     .filter(({ when }) => when.type?.includes(type) ?? true)
-    .map((rule) => ({ ...rule, test: testOf(rule, header, contentColumn), labelText: labelTexts(rule) }));
+    .map((rule) => ({
+      ...rule,
+      test: testOf(rule, header, contentColumn),
+      labelText: labelTexts(rule),
+    }));
   const thresholds = policy.thresholds.toSorted((a, b) => b.score - a.score);
 
   return (cells) => {

@@ -14,7 +14,9 @@ const text = z.string().min(1, { error: 'text that is not empty' });
 
 /** One value or a list of them; a list once parsed. */
 const oneOrMore = <Item extends z.ZodType>(item: Item, what: string) =>
-  z.union([item.transform((single) => [single]), z.array(item).min(1)], { error: `${what}, or a list of at least one` });
+  z.union([item.transform((single) => [single]), z.array(item).min(1)], {
+    error: `${what}, or a list of at least one`,
+  });
 
 const pattern = text.refine(compiles);
 

@@ -77,7 +77,13 @@ export function verifyPresigned(secret: string, request: PresignedRequest, nowMs
   const unsigned = Object.keys(request.headers).filter((name) => name.startsWith('x-amz-') && !signedHeaders.includes(name));
   if (unsigned.length > 0)
     throw denied(`There were headers present in the request which were not signed: ${unsigned.join(', ')}`);
-  const canonical = { method: request.method, path: request.path, query, headers: request.headers, signedHeaders };
+  const canonical = {
+    method: request.method,
+    path: request.path,
+    query,
+    headers: request.headers,
+    signedHeaders,
+  };
   if (!equal(signature, signatureOf(secret, date, canonical))) {
     const message =
       'The request signature we calculated does not match the signature you provided. Check your key and signing method.';

@@ -137,7 +137,11 @@ function downloadPlan(batch: Batch, { request }: Exchange, parts: StorageRoutePa
     throw new Refusal(storageError(412, 'PreconditionFailed', message));
   }
   if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) throw new Refusal({ status: 304, headers: { etag }, body: '' });
-  return { operation: 'download', type: batch.type, run: () => download(batch, etag, range, parts.results) };
+  return {
+    operation: 'download',
+    type: batch.type,
+    run: () => download(batch, etag, range, parts.results),
+  };
 }
 
 function matches(condition: string, etag: string): boolean {
@@ -161,7 +165,11 @@ async function download({ id }: Batch, etag: string, rangeHeader: string | undef
     'accept-ranges': 'bytes',
   };
   if (range === undefined) {
-    return { status: 200, headers: { ...headers, 'content-length': String(bytes) }, body: results.read(name) };
+    return {
+      status: 200,
+      headers: { ...headers, 'content-length': String(bytes) },
+      body: results.read(name),
+    };
   }
   const part = {
     'content-length': String(range.end - range.start + 1),

@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/api';
 import { NO_SPAN, type Span, type SpanAttributes, type SpanIds, type Tracer } from '../../core/ports/tracing.ts';
 import type { TraceParent } from '../../core/trace-context.ts';
-import { redactText } from '../redact.ts';
+import { redactText } from '../logging/redact.ts';
 
 export class OtelTracer implements Tracer {
   readonly enabled = true;
@@ -23,7 +23,11 @@ export class OtelTracer implements Tracer {
   }
 
   startBatch(name: string, attributes: SpanAttributes, links: readonly TraceParent[]): Span {
-    const options = { kind: SpanKind.CONSUMER, attributes: redacted(attributes), links: links.map(linkOf) };
+    const options = {
+      kind: SpanKind.CONSUMER,
+      attributes: redacted(attributes),
+      links: links.map(linkOf),
+    };
     const span = this.#tracer.startSpan(name, options, ROOT_CONTEXT);
     // Not sampled: its steps would not be either.
     return span.isRecording() ? new OtelSpan(this.#tracer, span) : NO_SPAN;

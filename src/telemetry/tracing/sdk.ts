@@ -31,7 +31,10 @@ export interface SdkOptions {
 
 /** Where the spans go, and OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, are read from the environment of the process. */
 export function startSdk(settings: TracingSettings, { name, version, logger, metrics }: SdkOptions): Sdk {
-  diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  diag.setLogger(diagnosticsTo(logger), {
+    logLevel: DiagLogLevel.WARN,
+    suppressOverrideMessage: true,
+  });
   const inner = settings.protocol === 'http/json' ? new OtlpJsonExporter() : new OtlpProtobufExporter();
   const exporter = new CountedExporter(inner, { logger, metrics });
   // The detectors for process and host are left out: a command line is nobody's business.

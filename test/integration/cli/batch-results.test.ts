@@ -16,7 +16,9 @@ let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 const CSV = 'Content,author\r\n"Buy now, ""cheap""!\r\nReally.",u-7\r\nGood morning,u-8\r\n';
-const POLICY: SandboxOptions['policy'] = { review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] } };
+const POLICY: SandboxOptions['policy'] = {
+  review: { rules: [{ when: { contains: ['buy now'] }, result: 'rejected' }] },
+};
 
 describe('batch get and batch results', { timeout: 120_000 }, () => {
   it('tell the state by words, JSON and exit code', async (t) => {
@@ -148,7 +150,14 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
         setImmediate(() => stop.abort(reason));
         return new Promise(() => {});
       };
-      const session = { io, client, baseUrl: '', flags: {}, progress: new Progress(io), signal: stop.signal };
+      const session = {
+        io,
+        client,
+        baseUrl: '',
+        flags: {},
+        progress: new Progress(io),
+        signal: stop.signal,
+      };
       const output = { write, complete: never, discard: never };
       await assert.rejects(fetch(session, batchId, output), (error) => error === reason);
     }

@@ -222,12 +222,21 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory());
     const submit = () => service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
     const lost = { operation: 'upload', action: 'reset_after' } as const;
-    const expired = { operation: 'upload', action: 'answer', status: 403, message: 'Request has expired' } as const;
+    const expired = {
+      operation: 'upload',
+      action: 'answer',
+      status: 403,
+      message: 'Request has expired',
+    } as const;
     service.faults(lost, expired);
     const arrived = await submit();
     assert.equal(arrived.code, EXIT.ok, arrived.err);
     assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
-    service.faults(lost, expired, { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' });
+    service.faults(lost, expired, {
+      operation: 'get_batch',
+      action: 'state',
+      state: 'WAITING_FOR_UPLOAD',
+    });
     const unclear = await submit();
     assert.equal(unclear.code, EXIT.failure);
     assert.match(unclear.err, /no longer valid\. Whether batch \S+ has its file is not known\.\nLook before you submit/);

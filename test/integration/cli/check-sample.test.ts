@@ -71,7 +71,13 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     const { code, out, err } = await checkedBy(runCliProcess, 'posts', EVENT, '--key', 'user-7', '--header', 'lang=en', '--json');
     assert.deepEqual([code, err], [EXIT.ok, '']);
     const { upload, published, ...rest } = JSON.parse(out);
-    assert.deepEqual(rest, { pipeline: 'posts', kind: 'review', notes: [], outcome: 'accepted', type: 'comment' });
+    assert.deepEqual(rest, {
+      pipeline: 'posts',
+      kind: 'review',
+      notes: [],
+      outcome: 'accepted',
+      type: 'comment',
+    });
     const [header, row] = parse(upload) as string[][];
     assert.deepEqual(header, ['Content', 'author.id', 'lang', 'id', 'connector_ref']);
     assert.deepEqual(row?.slice(0, 4), ['Hi, "you"', '007', 'en', '12345678901234567890']);
@@ -119,7 +125,13 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
   it('takes a text for the content, and JSON for a structured CloudEvent', async () => {
     const text = JSON.parse((await checked('texts', 'two\nlines\n', '--json')).out);
     assert.match(text.upload, /^Content,connector_ref\r\n"two\nlines","/);
-    const event = { specversion: '1.0', id: 'e-1', source: '/x', type: 'post', data: { text: 'hi' } };
+    const event = {
+      specversion: '1.0',
+      id: 'e-1',
+      source: '/x',
+      type: 'post',
+      data: { text: 'hi' },
+    };
     const structured = await checked('events', event);
     assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
     const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap((header) => ['--header', header]);
@@ -146,7 +158,10 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.deepEqual([published.value.decided_at, published.value.result], [time, 'INVENTED']);
     const structured = await checked('structured', event, '--json');
     const { headers: about, value } = JSON.parse(structured.out).published;
-    assert.deepEqual(about, { 'event-id': 'b-0-0', 'content-type': 'application/cloudevents+json; charset=UTF-8' });
+    assert.deepEqual(about, {
+      'event-id': 'b-0-0',
+      'content-type': 'application/cloudevents+json; charset=UTF-8',
+    });
     assert.deepEqual([value.specversion, value.source, value.id, value.data.result], ['1.0', '/mine', 'b-0-0', 'INVENTED']);
     assert.match(structured.out, /"metadata":\{"id":12345678901234567890\}/);
     assert.match(

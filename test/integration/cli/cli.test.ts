@@ -175,7 +175,9 @@ describe('sandbox as a process', TIMEOUT, () => {
     const missing = await runCliProcess(['sandbox', '--port', '0', '--policy', join(directory, 'none.yaml')]);
     assert.equal(missing.code, EXIT.usage);
     assert.match(missing.err, /cannot be read/);
-    const { child, ended, said } = startCli(['sandbox', '--port', '0'], { SANDBOX_API_KEYS: 'a,b' });
+    const { child, ended, said } = startCli(['sandbox', '--port', '0'], {
+      SANDBOX_API_KEYS: 'a,b',
+    });
     const [, port] = await said(/:(\d+)\n/);
     const taken = await runCliProcess(['sandbox', '--port', String(port)]);
     assert.equal(taken.code, EXIT.failure);

@@ -79,7 +79,9 @@ describe('the connection', { timeout: 120_000 }, () => {
     await told(EXIT.refused, /^The API key \(from CONTENT_REVIEW_API_KEY\) cannot be used\.\n.*was not called/, {
       CONTENT_REVIEW_API_KEY: `Bearer ${KEY}`,
     });
-    await told(EXIT.usage, /: say its address without \/v1\.\n/, { CONTENT_REVIEW_URL: `${baseUrl}/v1/` });
+    await told(EXIT.usage, /: say its address without \/v1\.\n/, {
+      CONTENT_REVIEW_URL: `${baseUrl}/v1/`,
+    });
     service.faults({ operation: 'get_batch', action: 'answer', status: 429, retryAfter: '1h' });
     await told(EXIT.unreachable, /is not able to answer now, and says to try again in 1h\.\n/);
     service.faults({ operation: 'get_batch', action: 'answer', status: 200, body: '<html>' });

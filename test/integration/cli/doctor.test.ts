@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { assertSilent } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { parseLogLine, type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';
@@ -26,7 +26,11 @@ let stack: Stack;
 before(async () => {
   stack = await startStack(kafka, directory, {
     partitions: 2,
-    pipeline: { source: { types: ['post'] }, batch: { maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+    pipeline: {
+      source: { types: ['post'] },
+      batch: { maxAge: '200ms' },
+      review: { poll: { initial: '50ms', max: '200ms' } },
+    },
   });
 });
 after(() => stack?.stop());
@@ -62,7 +66,10 @@ const statuses = (lines: ReadonlyMap<string, Line>, status: Line['status']) =>
   [...lines.values()].filter((line) => line.status === status).map(({ check }) => check);
 
 test('before the first start all is well, and the journal is not made', async () => {
-  const event = (n: number) => ({ partition: n % 2, value: JSON.stringify({ type: 'post', content: `${SECRET} ${n}` }) });
+  const event = (n: number) => ({
+    partition: n % 2,
+    value: JSON.stringify({ type: 'post', content: `${SECRET} ${n}` }),
+  });
   await kafka.write(
     stack.topics.source,
     Array.from({ length: 20 }, (_, n) => event(n)),
@@ -109,7 +116,10 @@ test('beside a running connector all is well, a round trip comes back, and the c
   assert.equal(lines.get('transactions.open')?.status, 'ok');
   assert.deepEqual(await state(), before);
   // A producer that was fenced would notice with its next transaction.
-  const more = [0, 1].map((partition) => ({ partition, value: JSON.stringify({ type: 'post', content: SECRET }) }));
+  const more = [0, 1].map((partition) => ({
+    partition,
+    value: JSON.stringify({ type: 'post', content: SECRET }),
+  }));
   await kafka.write(stack.topics.source, more);
   await eventually('22 decisions', async () => (await kafka.readAll(stack.topics.decisions)).length === 22);
   const levels = replica.lines.slice(from).map((line) => parseLogLine(line)?.level);

@@ -97,7 +97,13 @@ describe('decision get', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory());
     const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
     service.sandbox.makeDecisions([
-      { decision_id: 'd-1', decision_status: 'SUCCESS', result: 'spam', labels, metadata: { post: 42 } },
+      {
+        decision_id: 'd-1',
+        decision_status: 'SUCCESS',
+        result: 'spam',
+        labels,
+        metadata: { post: 42 },
+      },
       { decision_id: 'd-2', decision_status: 'ERROR' },
       { decision_id: 'd-3', pending: 'always' },
     ]);

@@ -34,7 +34,10 @@ export async function wideService(t: TestContext): Promise<{ readonly url: strin
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, digest: () => digest };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    digest: () => digest,
+  };
 }
 
 /** Writes pieces until there are FILE_BYTES. @returns the digest of all */

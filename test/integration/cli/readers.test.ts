@@ -18,12 +18,21 @@ const MANY = 200;
 const LATE_MS = 1_500;
 
 const file = path.join(temporaryDirectory(), 'many.yaml');
-const pipelines = Array.from({ length: MANY }, (_, n) => ({ name: `pipeline-${n}`, source: { topic: `content-${n}` } }));
-const config = { kafka: { brokers: ['127.0.0.1:9092'] }, service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' }, pipelines };
+const pipelines = Array.from({ length: MANY }, (_, n) => ({
+  name: `pipeline-${n}`,
+  source: { topic: `content-${n}` },
+}));
+const config = {
+  kafka: { brokers: ['127.0.0.1:9092'] },
+  service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' },
+  pipelines,
+};
 writeFileSync(file, stringify(config));
 
 function check(): ReturnType<typeof spawn> {
-  return spawn(process.execPath, [MAIN, 'check', '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(process.execPath, [MAIN, 'check', '--config', file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 }
 
 /** Resolves when the process has written, so that its output waits for a reader. */
@@ -43,7 +52,9 @@ test('a reader that starts late gets all of a long answer', { timeout: 120_000 }
   assert.ok(out.endsWith('\n'));
 });
 
-test('a reader that goes away changes nothing: no complaint, and the exit code of the answer', { timeout: 120_000 }, async () => {
+test('a reader that goes away changes nothing: no complaint, and the exit code of the answer', {
+  timeout: 120_000,
+}, async () => {
   const child = check();
   const closed = once(child, 'close');
   let err = '';

@@ -81,7 +81,11 @@ export class Bench {
 export async function bench(t: TestContext, directory: string, policy: SandboxOptions['policy'] = {}): Promise<Bench> {
   mkdirSync(directory, { recursive: true });
   const failures: unknown[] = [];
-  const sandbox = await startSandbox({ apiKeys: [KEY], policy, onError: (error) => failures.push(error) });
+  const sandbox = await startSandbox({
+    apiKeys: [KEY],
+    policy,
+    onError: (error) => failures.push(error),
+  });
   t.after(async () => {
     await sandbox.stop();
     if (failures.length > 0) throw failures[0];

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
+import { systemClock } from '../../../src/base/system-clock.ts';
 import {
   ContentReviewClient,
   type ContentReviewClientOptions,
@@ -16,7 +17,6 @@ import {
   type UploadSource,
   WaitTimeoutError,
 } from '../../../src/client/index.ts';
-import { systemClock } from '../../../src/service/system-clock.ts';
 import { deadAddress, httpServer, json, KEY } from '../service/servers.ts';
 import { scripted } from './scripted.ts';
 
@@ -35,7 +35,9 @@ test('an import is created, uploaded from a file, and waited for until it is com
   const progress: string[] = [];
   const id = await client.imports.submit({ path: file }, { onProgress: (sent, total) => progress.push(`${sent}/${total}`) });
   const answers: string[] = [];
-  const done = await client.imports.waitFor(id, { onAnswer: ({ rawStatus }) => answers.push(rawStatus) });
+  const done = await client.imports.waitFor(id, {
+    onAnswer: ({ rawStatus }) => answers.push(rawStatus),
+  });
   assert.deepEqual(done, { importId: 'i-1', status: 'COMPLETE', rawStatus: 'COMPLETE' });
   assert.deepEqual(answers, ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE']);
   assert.deepEqual(progress, ['0/26', '26/26']);
@@ -46,7 +48,9 @@ test('an import is created, uploaded from a file, and waited for until it is com
   );
   assert.equal(clock.slept.length, 3);
   await assert.rejects(client.imports.submit({ path: directory }), TypeError);
-  await assert.rejects(client.imports.submit({ path: path.join(directory, 'none') }), { code: 'ENOENT' });
+  await assert.rejects(client.imports.submit({ path: path.join(directory, 'none') }), {
+    code: 'ENOENT',
+  });
 });
 
 test('a decision is waited for until it is not pending, ever less often', async (t) => {
@@ -87,7 +91,11 @@ test('a wait ends after its time with the last status, or with the reason of an 
   assert.equal(clock.armed, 0);
   const stop = new AbortController();
   const reason = new Error('enough');
-  const waiting = client.batches.waitFor('b-1', { timeoutMs: 60_000, signal: stop.signal, onAnswer: () => stop.abort(reason) });
+  const waiting = client.batches.waitFor('b-1', {
+    timeoutMs: 60_000,
+    signal: stop.signal,
+    onAnswer: () => stop.abort(reason),
+  });
   await assert.rejects(waiting, (error) => error === reason);
   assert.equal(clock.armed, 0);
 });
@@ -114,7 +122,11 @@ test('each failure is an error of its own class, with what it knows, and all are
     });
     assert.deepEqual(retries, status === 503 ? ['get_decision 503'] : []);
   }
-  const client = new ContentReviewClient({ baseUrl: await deadAddress(), apiKey: () => KEY, retry: { maxRetries: 0 } });
+  const client = new ContentReviewClient({
+    baseUrl: await deadAddress(),
+    apiKey: () => KEY,
+    retry: { maxRetries: 0 },
+  });
   await assert.rejects(client.batches.create('email'), UnavailableError);
   await client.close();
 });
@@ -171,7 +183,11 @@ test('closing the client ends at once what waits: for the next question, for ano
     const server = await httpServer(t, (response, request) => {
       if (wait === 'try') json(response, 503, {}, { 'retry-after': '50' });
       else if (request.url === '/file') response.writeHead(200, { 'content-length': '9' }).write('Con', () => response.destroy());
-      else json(response, 200, { batch_status: 'SUCCESS', download_url: wait === 'download' ? `${server.url}/file` : null });
+      else
+        json(response, 200, {
+          batch_status: 'SUCCESS',
+          download_url: wait === 'download' ? `${server.url}/file` : null,
+        });
     });
     const waits = Promise.withResolvers<void>();
     const clock = {
@@ -214,8 +230,17 @@ test('an option that is undefined is one that is left out', async (t) => {
   await client.batches.upload({ uploadUrl: `${server.url}/put` }, new Uint8Array(3));
 });
 
-const CREATED = { batch_id: 'b-1', batch_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u', download_url: null };
-const IMPORT = { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://127.0.0.1:1/u' };
+const CREATED = {
+  batch_id: 'b-1',
+  batch_status: 'WAITING_FOR_UPLOAD',
+  upload_url: 'http://127.0.0.1:1/u',
+  download_url: null,
+};
+const IMPORT = {
+  import_id: 'i-1',
+  import_status: 'WAITING_FOR_UPLOAD',
+  upload_url: 'http://127.0.0.1:1/u',
+};
 
 test('a 404 right after its own create is waited out, and no other', async (t) => {
   let missing = 3;
@@ -254,7 +279,10 @@ test('a batch without a type and a file without a byte are refused before anythi
   const name = 'TypeError';
   for (const type of ['', ' ']) await assert.rejects(client.batches.submit(type, Buffer.from('Content\na\n')), { name });
   for (const source of [Buffer.alloc(0), { path: file }, { length: 0, open: async function* () {} }]) {
-    await assert.rejects(client.batches.submit('post', source), { name, message: 'what is uploaded is empty' });
+    await assert.rejects(client.batches.submit('post', source), {
+      name,
+      message: 'what is uploaded is empty',
+    });
     await assert.rejects(client.imports.submit(source), { name });
   }
   assert.equal(server.seen.length, 0);

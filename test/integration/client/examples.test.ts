@@ -22,7 +22,11 @@ async function run(t: TestContext, heading: string, environment: Record<string, 
   const file = path.join(directory, 'example.mts');
   await writeFile(file, example.replace("'content-review-connector'", `'${ENTRY}'`));
   const env = { ...process.env, API_KEY: KEY, ...environment };
-  const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: directory, env, timeout: 100_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, [file], {
+    cwd: directory,
+    env,
+    timeout: 100_000,
+  });
   return stdout;
 }
 
@@ -40,7 +44,13 @@ test('imports, against the sandbox', async (t) => {
 });
 
 test('decisions, against a scripted server', async (t) => {
-  const decision = { decision_id: 'd-1', decision_status: 'SUCCESS', metadata: {}, result: 'remove', labels: [{ name: 'spam' }] };
+  const decision = {
+    decision_id: 'd-1',
+    decision_status: 'SUCCESS',
+    metadata: {},
+    result: 'remove',
+    labels: [{ name: 'spam' }],
+  };
   const server = await httpServer(t, (response, { url }) => {
     if (url === '/v1/decisions/d-1') json(response, 200, decision);
     else json(response, 404, {});

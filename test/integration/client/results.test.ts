@@ -21,7 +21,12 @@ function serving({ downloads, batch = {} }: Files) {
   return (response: ServerResponse, request: Seen) => {
     if (!request.url.startsWith('/file')) {
       const download_url = `http://${request.headers.host}/file?sig=1`;
-      return json(response, 200, { batch_id: 'b-1', batch_status: 'SUCCESS', download_url, ...batch });
+      return json(response, 200, {
+        batch_id: 'b-1',
+        batch_status: 'SUCCESS',
+        download_url,
+        ...batch,
+      });
     }
     const { text, cutAt } = downloads[Math.min(begun++, downloads.length - 1)] ?? { text: '' };
     response.writeHead(200, { 'content-length': Buffer.byteLength(text) });
@@ -205,7 +210,9 @@ test('a batch without results says its status', async (t) => {
 
 test('leaving the loop, or an abort, ends the download', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  const { client } = await scripted(t, serving({ downloads: [{ text }] }), { maxConcurrentTransfers: 1 });
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }), {
+    maxConcurrentTransfers: 1,
+  });
   for await (const { content } of client.batches.results('b-1')) {
     assert.equal(content, 'text 0');
     break;

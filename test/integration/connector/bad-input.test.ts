@@ -6,18 +6,24 @@ import { parse, stringify } from 'yaml';
 import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { headerList, headerOf } from '../../support/headers.ts';
-import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
 import { runCliProcess } from '../cli/cli-process.ts';
 
 const MIB = 1024 * 1024;
-const BATCHING = { batch: { maxRows: 50, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
+const BATCHING = {
+  batch: { maxRows: 50, maxAge: '200ms' },
+  review: { poll: { initial: '50ms', max: '500ms' } },
+};
 
 const directories = Array.from({ length: 5 }, () => temporaryDirectory());
 const kafka = await testKafka();
-const stack = await startStack(kafka, directories[0] as string, { partitions: 1, pipeline: BATCHING });
+const stack = await startStack(kafka, directories[0] as string, {
+  partitions: 1,
+  pipeline: BATCHING,
+});
 after(() => stack.stop());
 
 /** The stack's configuration, changed, in a file of its own. */
@@ -139,8 +145,20 @@ test('records that cannot be reviewed become dead letters with their reason; odd
     { value: '', reason: 'not_json' },
     { value: JSON.stringify({ type: 'post', content: '' }), reason: 'empty_content' },
     { value: JSON.stringify({ type: 'post', content: 7 }), reason: 'no_content' },
-    { value: JSON.stringify({ type: 'post', content: 'x', metadata: { Status: 'mine', Content: 1, 'x result': null } }) },
-    { value: JSON.stringify({ type: 'post', content: '=HYPERLINK("http://x","y")\n+1', metadata: { '=key': '=value' } }) },
+    {
+      value: JSON.stringify({
+        type: 'post',
+        content: 'x',
+        metadata: { Status: 'mine', Content: 1, 'x result': null },
+      }),
+    },
+    {
+      value: JSON.stringify({
+        type: 'post',
+        content: '=HYPERLINK("http://x","y")\n+1',
+        metadata: { '=key': '=value' },
+      }),
+    },
     { value: JSON.stringify({ type: 'post', content: ' \t' }) },
   ].map((event, n) => ({ key: `k${n}`, headers: headerList({ h: `v${n}` }), ...event }));
   const source = await kafka.write(stack.topics.source, events);
@@ -166,7 +184,11 @@ test('records that cannot be reviewed become dead letters with their reason; odd
 test('content of 5 MB is reviewed, or dead-lettered when it is more than maxContent, whatever the dead-letter topic takes', async () => {
   const big = await startStack(kafka, directories[3] as string, {
     partitions: 1,
-    pipeline: { ...BATCHING, source: { maxContent: '6MiB' }, batch: { maxAge: '200ms', maxBytes: '16MiB' } },
+    pipeline: {
+      ...BATCHING,
+      source: { maxContent: '6MiB' },
+      batch: { maxAge: '200ms', maxBytes: '16MiB' },
+    },
     policy: { review: { rules: [{ when: { contains: 'the end' }, result: 'read to its end' }] } },
   });
   after(() => big.stop());
@@ -191,11 +213,17 @@ test('content of 5 MB is reviewed, or dead-lettered when it is more than maxCont
 });
 
 test('a record whose terminal record is larger than its topic takes is a dead letter, and holds nobody up', async () => {
-  const large = await startStack(kafka, directories[4] as string, { partitions: 1, pipeline: BATCHING });
+  const large = await startStack(kafka, directories[4] as string, {
+    partitions: 1,
+    pipeline: BATCHING,
+  });
   after(() => large.stop());
   await takeLargeRecords(large);
   const source = await kafka.write(large.topics.source, [
-    { key: 'k', value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }) },
+    {
+      key: 'k',
+      value: JSON.stringify({ type: 'post', content: 'x', metadata: { m: 'y'.repeat(2 * MIB) } }),
+    },
     { key: 'k'.repeat(100 * 1024), value: 'p'.repeat(950 * 1024) },
     { key: 'k', headers: [['h', 'h'.repeat(200 * 1024)]], value: 'p'.repeat(950 * 1024) },
     { key: 'k'.repeat(2 * MIB), value: 'p' },
@@ -216,5 +244,8 @@ test('a record whose terminal record is larger than its topic takes is a dead le
 async function takeLargeRecords(of: Stack): Promise<void> {
   const admin = await kafka.admin();
   const configEntries = [{ name: 'max.message.bytes', value: String(8 * MIB) }];
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: of.topics.source, configEntries }] });
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: 2, name: of.topics.source, configEntries }],
+  });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka, TestKafka } from '../../support/kafka.ts';
+import { exclusiveKafka, TestKafka } from '../../support/kafka/kafka.ts';
 import { type Replica, type Stack, type StackOptions, startStack } from '../../support/stack.ts';
 import { groupPositions, ownedJobs } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -18,7 +18,12 @@ async function begin(partitions: number, pipeline: NonNullable<StackOptions['pip
     pipeline: {
       batch: { maxRows: 50, maxAge: '200ms' },
       review: { poll: { initial: '50ms', max: '500ms' } },
-      kafka: { sessionTimeout: '2s', heartbeat: '500ms', progressInterval: '200ms', metadataMaxAge: '1s' },
+      kafka: {
+        sessionTimeout: '2s',
+        heartbeat: '500ms',
+        progressInterval: '200ms',
+        metadataMaxAge: '1s',
+      },
       ...pipeline,
     },
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
 import { headerList, headerOf } from '../../support/headers.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { liveJobs, setFaults } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -29,7 +29,9 @@ test('records of mixed types are imported in JSON Lines files, and each gets one
       kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
-    policy: { faults: [{ operation: 'get_import', action: 'state', state: 'IN_PROGRESS', times: 'always' }] },
+    policy: {
+      faults: [{ operation: 'get_import', action: 'state', state: 'IN_PROGRESS', times: 'always' }],
+    },
   });
   after(() => stack.stop());
   const source = await kafka.write(
@@ -45,7 +47,9 @@ test('records of mixed types are imported in JSON Lines files, and each gets one
     })),
   );
   const first = await stack.startReplica();
-  await eventually('imports are in progress', () => liveJobs(first) >= 4, { deadlineMs: PATIENCE_MS });
+  await eventually('imports are in progress', () => liveJobs(first) >= 4, {
+    deadlineMs: PATIENCE_MS,
+  });
   first.process.kill('SIGKILL');
   await first.process.exited;
   await setFaults(stack, [{ operation: 'ingest', action: 'import_failed', times: 2 }]);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { liveJobs, setFaults } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -31,7 +31,9 @@ test('the decisions behind ids are published once they are made, although their 
       kafka: { sessionTimeout: '2s', heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
-    policy: { faults: [{ operation: 'get_decision', action: 'state', state: 'PENDING', times: 'always' }] },
+    policy: {
+      faults: [{ operation: 'get_decision', action: 'state', state: 'PENDING', times: 'always' }],
+    },
   });
   after(() => stack.stop());
   const answer = await fetch(`${stack.sandboxUrl}/sandbox/decisions`, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -10,7 +10,10 @@ const kafka = await testKafka();
 test('content events come back as one decision each, with metadata deep-equal, and poison as dead letters', async () => {
   const stack = await startStack(kafka, temporaryDirectory(), {
     partitions: 3,
-    pipeline: { batch: { maxRows: 100, maxAge: '300ms' }, review: { poll: { initial: '50ms', max: '500ms' } } },
+    pipeline: {
+      batch: { maxRows: 100, maxAge: '300ms' },
+      review: { poll: { initial: '50ms', max: '500ms' } },
+    },
     config: { log: { level: 'debug' } },
   });
   after(() => stack.stop());
@@ -31,7 +34,11 @@ test('content events come back as one decision each, with metadata deep-equal, a
       value:
         n % 50 === 7
           ? 'not json'
-          : JSON.stringify({ type: n % 2 ? 'post' : 'comment', content: `text ${n}`, metadata: { ...metadata, n } }),
+          : JSON.stringify({
+              type: n % 2 ? 'post' : 'comment',
+              content: `text ${n}`,
+              metadata: { ...metadata, n },
+            }),
     })),
   );
   const replica = await stack.startReplica();

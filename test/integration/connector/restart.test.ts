@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { liveJobKeys } from '../../chaos/judge.ts';
+import { liveJobKeys } from '../../chaos/judge/judge.ts';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { liveJobs, setFaults } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -27,7 +27,9 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
     },
     config: { log: { level: 'debug' } },
     // No review ends before the script is replaced.
-    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+    policy: {
+      faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
+    },
   });
   after(() => stack.stop());
   const source = await kafka.write(
@@ -40,7 +42,10 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
     })),
   );
   const first = await stack.startReplica();
-  await eventually('1,000 jobs are live', () => liveJobs(first) === JOBS, { deadlineMs: 180_000, everyMs: 100 });
+  await eventually('1,000 jobs are live', () => liveJobs(first) === JOBS, {
+    deadlineMs: 180_000,
+    everyMs: 100,
+  });
   first.process.kill('SIGKILL');
   await first.process.exited;
   assert.equal(liveJobKeys(await kafka.readAll(stack.topics.journal)).length, JOBS * 2);
@@ -49,7 +54,9 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
   const url = await second.url();
   await eventually('it is ready', async () => (await fetch(`${url}/readyz`)).ok, { everyMs: 10 });
   const readyMs = Date.now();
-  const joined = await second.logged('joined the group', { where: ({ shards }) => (shards as number[]).length === PARTITIONS });
+  const joined = await second.logged('joined the group', {
+    where: ({ shards }) => (shards as number[]).length === PARTITIONS,
+  });
   const claimMs = readyMs - Date.parse(String(joined.time));
   const owned = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, shard) => second.logged('owns the shard', { where: (line) => line.shard === shard })),

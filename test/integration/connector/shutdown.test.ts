@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { type Replica, type Stack, startStack } from '../../support/stack.ts';
 import { liveJobs, ownedJobs, setFaults } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -27,7 +27,9 @@ const begin = async (directory: string, sessionTimeout = '30s'): Promise<Stack> 
       kafka: { sessionTimeout, heartbeat: '500ms' },
     },
     config: { log: { level: 'debug' } },
-    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+    policy: {
+      faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
+    },
   });
   after(() => stack.stop());
   return stack;
@@ -51,7 +53,10 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   const writing = (async () => {
     for (let n = 0; !over.signal.aborted; n++) {
       const value = (partition: number) => JSON.stringify({ type: 'post', content: `text ${n}/${partition}` });
-      const events = Array.from({ length: PARTITIONS * 10 }, (_, i) => ({ partition: i % PARTITIONS, value: value(i) }));
+      const events = Array.from({ length: PARTITIONS * 10 }, (_, i) => ({
+        partition: i % PARTITIONS,
+        value: value(i),
+      }));
       source.push(...(await kafka.write(stack.topics.source, events)));
       // More than two replicas settle, and not so much more that the rest of the test is spent on it.
       await sleep(100);
@@ -110,7 +115,9 @@ test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a 
       value: JSON.stringify({ type: 'post', content: `${n}` }),
     })),
   );
-  await eventually('all have work', () => replicas.every((replica) => liveJobs(replica) > 0), { deadlineMs: 30_000 });
+  await eventually('all have work', () => replicas.every((replica) => liveJobs(replica) > 0), {
+    deadlineMs: 30_000,
+  });
 
   await kafka.cluster.kill(0, 'SIGSTOP');
   twice.process.kill('SIGTERM');

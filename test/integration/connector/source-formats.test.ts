@@ -5,18 +5,21 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { startRegistry } from '../../../dev/registry/start.ts';
-import { isKeptNumber, parseKeepingDigits } from '../../../src/core/exact-json.ts';
+import { isKeptNumber, parseKeepingDigits } from '../../../src/base/exact-json.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
-import { ConfluentRegistry } from '../../../src/registry/index.ts';
+import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import { type Format, type SourceFormatRecord, sourceFormatRecords } from '../../support/formats/source-records.ts';
 import { headerOf } from '../../support/headers.ts';
-import { type NewRecord, testKafka } from '../../support/kafka.ts';
+import { type NewRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { registrySettings } from '../../support/registry.ts';
 import { type Stack, type StackPipeline, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Terminal, TerminalRecords } from '../../support/terminal-records.ts';
 
-const SOON = { batch: { maxRows: 50, maxAge: '500ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
+const SOON = {
+  batch: { maxRows: 50, maxAge: '500ms' },
+  review: { poll: { initial: '50ms', max: '500ms' } },
+};
 const { signal } = new AbortController();
 
 const directory = temporaryDirectory();
@@ -35,7 +38,11 @@ const MAPPINGS = {
   protobuf: { content: 'content', type: { field: "kind || 'post'" }, metadata: '@' },
   'json-schema': { content: 'content', type: { constant: 'post' }, metadata: '@' },
   text: { type: { field: "header('type')" }, metadata: "{lang: header('lang')}" },
-  cloudevents: { content: 'data.text || data', type: { field: 'type' }, metadata: '{id: id, about: subject, data: data}' },
+  cloudevents: {
+    content: 'data.text || data',
+    type: { field: 'type' },
+    metadata: '{id: id, about: subject, data: data}',
+  },
 } as const satisfies Record<Format, unknown>;
 const FORMATS = Object.keys(MAPPINGS) as Format[];
 
@@ -46,7 +53,12 @@ before(async () => {
   sent = await sourceFormatRecords(registry, signal);
   const setup = (format: Format) => ({
     partitions: 1,
-    pipeline: { name: format, source: { format, mapping: MAPPINGS[format] }, output: { includeContent: true }, ...SOON },
+    pipeline: {
+      name: format,
+      source: { format, mapping: MAPPINGS[format] },
+      output: { includeContent: true },
+      ...SOON,
+    },
   });
   const [first, ...others] = FORMATS.map(setup);
   stack = await startStack(kafka, directory, {

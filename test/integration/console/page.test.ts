@@ -160,7 +160,12 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     const { view } = held;
     held.view = {
       ...view,
-      jobs: view.jobs.map((job) => ({ ...job, type: HOSTILE, remoteId: HOSTILE + job.remoteId, remoteState: HOSTILE })),
+      jobs: view.jobs.map((job) => ({
+        ...job,
+        type: HOSTILE,
+        remoteId: HOSTILE + job.remoteId,
+        remoteState: HOSTILE,
+      })),
       gates: view.gates.map((gate) => ({ ...gate, type: HOSTILE })),
     };
     shown.problems.add('error', { pipeline: 'comments', error: HOSTILE }, HOSTILE);

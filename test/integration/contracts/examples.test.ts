@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { spawnKept } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
 import { headerOf } from '../../support/headers.ts';
-import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
@@ -31,7 +31,13 @@ test('what the example producer writes comes to the example consumer once, and w
     spawnKept({
       command: process.execPath,
       args: [example(name)],
-      env: { ...process.env, NODE_OPTIONS: undefined, NODE_NO_WARNINGS: '1', KAFKA_BROKERS: kafka.brokers.join(','), ...env },
+      env: {
+        ...process.env,
+        NODE_OPTIONS: undefined,
+        NODE_NO_WARNINGS: '1',
+        KAFKA_BROKERS: kafka.brokers.join(','),
+        ...env,
+      },
       onLine: (line) => lines.push(line),
     });
 
@@ -52,7 +58,9 @@ test('what the example producer writes comes to the example consumer once, and w
   const env = { DECISIONS: decisions, DEAD_LETTERS: deadLetters, GROUP: uniqueName('moderation') };
   const consumer = await run('consumer', env, printed);
   after(() => consumer.stop(0));
-  await eventually('the consumer printed all', () => printed.length >= 5, { deadlineMs: 30_000 }).catch((error: Error) => {
+  await eventually('the consumer printed all', () => printed.length >= 5, {
+    deadlineMs: 30_000,
+  }).catch((error: Error) => {
     throw new Error(`${error.message}: ${printed.join('\n')}`);
   });
   const id = `${source}-0-`;

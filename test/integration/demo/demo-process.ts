@@ -19,7 +19,13 @@ export class DemoProcess {
   constructor(args: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = {}) {
     this.process = spawn(process.execPath, [MAIN, ...args], {
       cwd: ROOT,
-      env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined, ...env, TMPDIR: this.#temporary },
+      env: {
+        ...process.env,
+        NODE_TEST_CONTEXT: undefined,
+        NODE_OPTIONS: undefined,
+        ...env,
+        TMPDIR: this.#temporary,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#exited = once(this.process, 'close');

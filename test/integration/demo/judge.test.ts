@@ -38,7 +38,14 @@ function decision(partition: number, offset: number, changes: Partial<Decision> 
 }
 
 function letter(changes: Partial<DeadLetter> = {}): DeadLetter {
-  return { id: `${TOPIC}-1-0`, reason: 'not_json', message: '', value: poisoned, source: source(TOPIC, 1, 0), ...changes };
+  return {
+    id: `${TOPIC}-1-0`,
+    reason: 'not_json',
+    message: '',
+    value: poisoned,
+    source: source(TOPIC, 1, 0),
+    ...changes,
+  };
 }
 
 function judged(outcomes: readonly Decision[], deadLetters: readonly DeadLetter[]) {

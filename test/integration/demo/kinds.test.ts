@@ -10,7 +10,13 @@ import { type LookedUp, lookupDemo } from '../../../dev/demo/lookup/kind.ts';
 import { reviewDemo } from '../../../dev/demo/review/kind.ts';
 import { source } from './fixtures.ts';
 
-const COMMON = { id: '', status: 'SUCCESS', error: null, source: source('', 0, 0), decided_at: '2026-01-01T00:00:01.000Z' };
+const COMMON = {
+  id: '',
+  status: 'SUCCESS',
+  error: null,
+  source: source('', 0, 0),
+  decided_at: '2026-01-01T00:00:01.000Z',
+};
 
 /** Answers as the sandbox does to what the demo asks of it. */
 async function standIn(importFile: string): Promise<Sandbox> {
@@ -23,7 +29,10 @@ async function standIn(importFile: string): Promise<Sandbox> {
   }).listen(0, '127.0.0.1');
   after(() => server.close());
   await new Promise((resolve) => server.once('listening', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, signal: new AbortController().signal };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    signal: new AbortController().signal,
+  };
 }
 
 test('each pipeline gets as many records as it says, poison among them, and the same every time but for ids', async () => {

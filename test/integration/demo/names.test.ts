@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namesWith, PIPELINES } from '../../../dev/demo/topics.ts';
-import { loadConfig } from '../../../src/config/load.ts';
+import { loadConfig } from '../../../src/config/load/load.ts';
 
 const CONFIG = new URL('../../../config/demo.yaml', import.meta.url).pathname;
-const ENVIRONMENT = { KAFKA_BROKERS: '127.0.0.1:1', SERVICE_URL: 'http://127.0.0.1:2', SERVICE_API_KEY: 'k' };
+const ENVIRONMENT = {
+  KAFKA_BROKERS: '127.0.0.1:1',
+  SERVICE_URL: 'http://127.0.0.1:2',
+  SERVICE_API_KEY: 'k',
+};
 
 test('the demo creates and deletes what its configuration names, with a prefix and without', async () => {
   for (const prefix of ['', 'demo-0a1b2c3d-']) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { DemoProcess } from './demo-process.ts';
 
@@ -70,7 +70,10 @@ test('a part that cannot start is named with the end of its log, the demo ends w
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  const demo = new DemoProcess([], { KAFKA_BROKERS: kafka.brokers.join(','), HTTP_PORT: String(port) });
+  const demo = new DemoProcess([], {
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    HTTP_PORT: String(port),
+  });
   assert.equal(await demo.end(), 1, demo.output);
   server.close();
   assert.match(
@@ -81,7 +84,11 @@ test('a part that cannot start is named with the end of its log, the demo ends w
 });
 
 test('without any Kafka the demo says what to install and ends with 1', async () => {
-  const demo = new DemoProcess([], { KAFKA_BROKERS: undefined, JAVA_HOME: undefined, PATH: temporaryDirectory() });
+  const demo = new DemoProcess([], {
+    KAFKA_BROKERS: undefined,
+    JAVA_HOME: undefined,
+    PATH: temporaryDirectory(),
+  });
   assert.equal(await demo.end(), 1, demo.output);
   assert.match(demo.output, /There is no Kafka to use[\s\S]*Java 17[\s\S]*Docker[\s\S]*KAFKA_BROKERS/);
   assert.deepEqual(demo.left(), []);

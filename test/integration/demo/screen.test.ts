@@ -47,16 +47,42 @@ test('a table is aligned and as wide as the screen at most', () => {
     [{ text: 'a' }, { text: 'x'.repeat(50) }, { text: 'y'.repeat(50) }],
     [{ text: 'bbb' }, { text: 'short' }, { text: '' }],
   ];
-  const [head = '', first = '', second = ''] = table(screen, ['id', 'labels', 'text'], rows, { flexible: 2 }).map(plain);
+  const [head = '', first = '', second = ''] = table(screen, ['id', 'labels', 'text'], rows, {
+    flexible: 2,
+  }).map(plain);
   assert.deepEqual([head.indexOf('labels'), second.indexOf('short')], [7, 7]);
   assert.match(first, /^ {2}a {4}x+\.\.\. {2}y+\.\.\.$/);
   assert.ok(first.length < 40, first);
 });
 
 const COUNTS: readonly Counts[] = [
-  { name: 'review', total: 2_010, produced: 2_010, buffered: 10, atService: 990, published: 1_000, deadLettered: 10 },
-  { name: 'import', total: 1_000, produced: 500, buffered: 0, atService: 0, published: 0, deadLettered: 0 },
-  { name: 'lookup', total: 100, produced: 0, buffered: 0, atService: 0, published: 0, deadLettered: 0 },
+  {
+    name: 'review',
+    total: 2_010,
+    produced: 2_010,
+    buffered: 10,
+    atService: 990,
+    published: 1_000,
+    deadLettered: 10,
+  },
+  {
+    name: 'import',
+    total: 1_000,
+    produced: 500,
+    buffered: 0,
+    atService: 0,
+    published: 0,
+    deadLettered: 0,
+  },
+  {
+    name: 'lookup',
+    total: 100,
+    produced: 0,
+    buffered: 0,
+    atService: 0,
+    published: 0,
+    deadLettered: 0,
+  },
 ];
 
 test('progress fits into 80 columns: the counts of each pipeline, and a bar of what is done and what is under way', () => {

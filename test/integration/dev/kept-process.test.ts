@@ -32,15 +32,26 @@ interface Owned {
 async function startOwner(
   directory: string,
 ): Promise<{ readonly pid: number; readonly owned: Owned; readonly exited: Promise<unknown> }> {
-  const owner = spawn(process.execPath, [OWNER, directory], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const owner = spawn(process.execPath, [OWNER, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
   const exited = once(owner, 'exit');
   const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
   return { pid: owner.pid as number, owned: JSON.parse(line) as Owned, exited };
 }
 
-const ENDS: readonly { readonly name: string; readonly signal: NodeJS.Signals; readonly group: boolean }[] = [
+const ENDS: readonly {
+  readonly name: string;
+  readonly signal: NodeJS.Signals;
+  readonly group: boolean;
+}[] = [
   { name: 'its parent is killed with SIGKILL', signal: 'SIGKILL', group: false },
-  { name: 'the whole process group of its parent is killed with SIGKILL', signal: 'SIGKILL', group: true },
+  {
+    name: 'the whole process group of its parent is killed with SIGKILL',
+    signal: 'SIGKILL',
+    group: true,
+  },
   { name: 'Ctrl-C hits the process group of its parent', signal: 'SIGINT', group: true },
 ];
 
@@ -72,7 +83,12 @@ test('output goes to the log file and, line by line, to the listener', async () 
   const logFile = path.join(directory, 'log');
   const lines: string[] = [];
   const script = 'echo out; echo error >&2; exit 3';
-  const heard = await spawnKept({ command: 'sh', args: ['-c', script], logFile, onLine: (line) => lines.push(line) });
+  const heard = await spawnKept({
+    command: 'sh',
+    args: ['-c', script],
+    logFile,
+    onLine: (line) => lines.push(line),
+  });
   assert.deepEqual(await heard.exited, { code: 3, signal: null });
   await eventually('both lines came', () => lines.length === 2);
   const silent = await spawnKept({ command: 'sh', args: ['-c', script], logFile });

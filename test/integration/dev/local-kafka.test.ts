@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startKafka } from '../../../dev/kafka/start.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../dev/kafka.ts', import.meta.url));
@@ -92,14 +92,21 @@ test('a broker that refuses its settings fails the start with the end of its log
 test('the command line prints the address, refuses a port in use, and leaves nothing when it is killed', async () => {
   const temporary = temporaryDirectory();
   const env = { ...process.env, TMPDIR: temporary };
-  const owner = spawn(process.execPath, [COMMAND], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  const owner = spawn(process.execPath, [COMMAND], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  });
   const exited = once(owner, 'exit');
   const [line] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
   const port = /127\.0\.0\.1:(\d+)$/.exec(line)?.[1] ?? '';
   const [name = ''] = readdirSync(temporary);
   assert.ok(existsSync(path.join(temporary, name, 'broker-1', 'server.log')));
 
-  const second = spawn(process.execPath, [COMMAND, '--port', port], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const second = spawn(process.execPath, [COMMAND, '--port', port], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   second.stderr.on('data', (chunk) => {
     said += chunk;

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
-import { MALFORMED_BODIES, ODD_TIMESTAMPS } from '../../../dev/kafka/hostile-batches.ts';
-import { BatchRefused, RawProducer } from '../../../dev/kafka/raw-producer.ts';
-import { type Codec, rawBatch } from '../../../dev/kafka/record-batches.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { MALFORMED_BODIES, ODD_TIMESTAMPS } from '../../support/kafka/hostile-batches.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { BatchRefused, RawProducer } from '../../support/kafka/raw-producer.ts';
+import { type Codec, rawBatch } from '../../support/kafka/record-batches.ts';
 
 const kafka = await testKafka();
 const cluster = existingCluster(kafka.brokers.join(','));
 const producer = new RawProducer(kafka.brokers);
 after(() => producer.close());
 /** Brokers refuse timestamps more than an hour ahead by default. */
-const ANY_TIMESTAMP = { 'message.timestamp.after.max.ms': String(2n ** 63n - 1n), 'retention.ms': '-1' };
+const ANY_TIMESTAMP = {
+  'message.timestamp.after.max.ms': String(2n ** 63n - 1n),
+  'retention.ms': '-1',
+};
 
 describe('a batch of bytes', () => {
   it("is taken in every codec, and malformed in ways that Java's consumer bears, which reads every record of it", async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headerList } from '../../support/headers.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
 
@@ -38,19 +38,26 @@ test('records of aborted and open transactions are not read, those around them a
   await kafka.writeTransaction(topic, [{ value: 'aborted' }], 'abort');
   const read = async (options = {}) => (await kafka.readAll(topic, options)).map(({ value }) => String(value));
   assert.deepEqual(await read(), ['plain', 'committed']);
-  await kafka.writeTransaction(topic, [{ value: 'open' }], 'open', { transactionalId: `${topic}-open` });
+  await kafka.writeTransaction(topic, [{ value: 'open' }], 'open', {
+    transactionalId: `${topic}-open`,
+  });
   await kafka.write(topic, [{ value: 'behind the open one' }]);
   assert.deepEqual(await read(), ['plain', 'committed']);
   assert.equal((await read({ uncommitted: true })).length, 6);
   // The same id again aborts what it left open.
-  await kafka.writeTransaction(topic, [{ value: 'last' }], 'commit', { transactionalId: `${topic}-open` });
+  await kafka.writeTransaction(topic, [{ value: 'last' }], 'commit', {
+    transactionalId: `${topic}-open`,
+  });
   assert.deepEqual(await read(), ['plain', 'committed', 'behind the open one', 'last']);
 });
 
 test('a reader continues where it stopped and waits for what is still to come', async () => {
   const topic = await kafka.createTopic('reader', { partitions: 2 });
   const reader = kafka.reader(topic);
-  const records = Array.from({ length: 12_000 }, (_, index) => ({ partition: index % 2, value: `${index} ${'x'.repeat(200)}` }));
+  const records = Array.from({ length: 12_000 }, (_, index) => ({
+    partition: index % 2,
+    value: `${index} ${'x'.repeat(200)}`,
+  }));
   const writing = kafka.write(topic, records);
   assert.equal((await reader.readCount(12_000)).length, 12_000);
   await writing;

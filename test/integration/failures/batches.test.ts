@@ -1,7 +1,7 @@
 /** Rows of the failure table: batches that fail. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run } from './scenes.ts';
 
 const POISON = 'this text no batch survives';
@@ -46,8 +46,14 @@ const { scene } = await run(
       faults: [{ operation: 'review', action: 'stuck' }],
       pipeline: { review: { maxReviewTime: '1s', onTimeout: 'error' } },
     },
-    late: { faults: [{ operation: 'upload', action: 'late_event', by: '700ms' }], pipeline: { review: { uploadGrace: '30s' } } },
-    lost: { faults: [{ operation: 'upload', action: 'late_event', by: '1h' }], pipeline: { review: { uploadGrace: '1s' } } },
+    late: {
+      faults: [{ operation: 'upload', action: 'late_event', by: '700ms' }],
+      pipeline: { review: { uploadGrace: '30s' } },
+    },
+    lost: {
+      faults: [{ operation: 'upload', action: 'late_event', by: '1h' }],
+      pipeline: { review: { uploadGrace: '1s' } },
+    },
   },
   { policy: { review: { rules: [{ when: { contains: POISON }, failsBatch: true }] } } },
 );

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { headerOf } from '../../support/headers.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run } from './scenes.ts';
 
-const REFUSED = { operation: 'create_batch', action: 'answer', status: 400, code: 'unknown_type' } as const;
+const REFUSED = {
+  operation: 'create_batch',
+  action: 'answer',
+  status: 400,
+  code: 'unknown_type',
+} as const;
 const LINE = 'x'.repeat(900);
 
 const { scene, replica } = await run(
@@ -19,7 +24,10 @@ const { scene, replica } = await run(
       ],
     },
     held: { faults: [{ ...REFUSED, times: 'always' }] },
-    refused: { faults: [{ ...REFUSED, times: 'always' }], pipeline: { review: { onRejectedType: 'dead-letter' } } },
+    refused: {
+      faults: [{ ...REFUSED, times: 'always' }],
+      pipeline: { review: { onRejectedType: 'dead-letter' } },
+    },
     odd: {
       faults: [
         { operation: 'create_batch', action: 'answer', status: 200, body: 'hello' },
@@ -52,18 +60,34 @@ const { scene, replica } = await run(
     expired: { faults: [{ operation: 'create_batch', action: 'expired_url' }] },
     large: {
       events: [0, 1, 2, 3].map((n) => ({
-        value: JSON.stringify({ type: 'large', content: `text ${n} ${n === 2 ? LINE.repeat(5) : LINE}` }),
+        value: JSON.stringify({
+          type: 'large',
+          content: `text ${n} ${n === 2 ? LINE.repeat(5) : LINE}`,
+        }),
       })),
     },
     forbidden: {
       events: 2,
-      faults: [{ operation: 'upload', action: 'answer', status: 403, code: 'AccessDenied', times: 'always' }],
+      faults: [
+        {
+          operation: 'upload',
+          action: 'answer',
+          status: 403,
+          code: 'AccessDenied',
+          times: 'always',
+        },
+      ],
     },
     unknown: {
       faults: [
         { operation: 'get_batch', action: 'state', state: 'WATING_FOR_UPLOAD' },
         { operation: 'get_batch', action: 'state', state: 'ON_FIRE', times: 2 },
-        { operation: 'review', action: 'rows', columns: { Reviewer: 'someone' }, refColumn: 'connector_ref' },
+        {
+          operation: 'review',
+          action: 'rows',
+          columns: { Reviewer: 'someone' },
+          refColumn: 'connector_ref',
+        },
       ],
     },
   },

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS } from '../../../dev/kafka/hostile-batches.ts';
-import { RawProducer } from '../../../dev/kafka/raw-producer.ts';
-import { type RawRecord, rawBatch } from '../../../dev/kafka/record-batches.ts';
 import { headersAsBytes } from '../../support/headers.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS } from '../../support/kafka/hostile-batches.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { RawProducer } from '../../support/kafka/raw-producer.ts';
+import { type RawRecord, rawBatch } from '../../support/kafka/record-batches.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
@@ -24,12 +24,18 @@ const kafka = await testKafka();
 const producer = new RawProducer(kafka.brokers);
 after(() => producer.close());
 
-const good = (n: number): RawRecord => ({ key: `k${n}`, value: JSON.stringify({ type: 'post', content: `text ${n}` }) });
+const good = (n: number): RawRecord => ({
+  key: `k${n}`,
+  value: JSON.stringify({ type: 'post', content: `text ${n}` }),
+});
 
 /** A stack of two partitions: partition 0 takes `batches` between good records, partition 1 good records only. */
 async function scene(
   batches: readonly Buffer[],
-  given: { readonly source?: Readonly<Record<string, unknown>>; readonly recordsIn?: (batch: number) => number } = {},
+  given: {
+    readonly source?: Readonly<Record<string, unknown>>;
+    readonly recordsIn?: (batch: number) => number;
+  } = {},
 ) {
   const stack = await startStack(kafka, temporaryDirectory(), {
     partitions: 2,
@@ -45,14 +51,22 @@ async function scene(
     await producer.write(source, 1, rawBatch({ records: [good(beside)] }));
     return { partition: 1, offset: beside++ };
   };
-  const fine = [{ partition: 0, offset: await producer.write(source, 0, rawBatch({ records: [good(0), good(1)] })) }];
+  const fine = [
+    {
+      partition: 0,
+      offset: await producer.write(source, 0, rawBatch({ records: [good(0), good(1)] })),
+    },
+  ];
   fine.push({ partition: 0, offset: 1 }, await aside());
   const hostile: { partition: number; offset: number }[][] = [];
   for (const [index, batch] of batches.entries()) {
     const first = await producer.write(source, 0, batch);
     const count = given.recordsIn?.(index) ?? 1;
     hostile.push(Array.from({ length: count }, (_, n) => ({ partition: 0, offset: first + n })));
-    fine.push({ partition: 0, offset: await producer.write(source, 0, rawBatch({ records: [good(index)] })) });
+    fine.push({
+      partition: 0,
+      offset: await producer.write(source, 0, rawBatch({ records: [good(index)] })),
+    });
   }
   fine.push(await aside());
   const replica = await stack.startReplica();
@@ -93,7 +107,9 @@ test('record with too many headers: it becomes a dead letter by its coordinates,
   const batches = [
     rawBatch({ records: [{ ...good(1), headers }] }),
     rawBatch({ records: [{ ...good(2), headers: few }] }),
-    rawBatch({ records: [{ ...good(3), headers: Array.from(headers, () => ['same', null] as const) }] }),
+    rawBatch({
+      records: [{ ...good(3), headers: Array.from(headers, () => ['same', null] as const) }],
+    }),
   ];
   const { stack, terminal, hostile } = await scene(batches);
   t.after(() => stack.stop());
@@ -116,7 +132,12 @@ test('record too large to be read: bombs become dead letters by their coordinate
 test('record batch that cannot be read: the offsets that are left of it become dead letters, and what only looks damaged is read', async (t) => {
   const odd = Object.values(MALFORMED_BODIES);
   const batches = odd.map((body) => rawBatch({ records: [good(1), good(2)], ...body }));
-  batches.push(rawBatch({ records: [good(3), { value: Buffer.alloc(4 * MIB) }, good(4), good(5)], codec: 'gzip' }));
+  batches.push(
+    rawBatch({
+      records: [good(3), { value: Buffer.alloc(4 * MIB) }, good(4), good(5)],
+      codec: 'gzip',
+    }),
+  );
   const { stack, replica, terminal, hostile } = await scene(batches, {
     source: { maxBatchUnpacked: '2MiB' },
     recordsIn: (batch) => (batch < odd.length ? 2 : 4),

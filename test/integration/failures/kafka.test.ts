@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { runCliProcess } from '../cli/cli-process.ts';
 import { run } from './scenes.ts';
 

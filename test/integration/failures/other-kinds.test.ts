@@ -1,7 +1,7 @@
 /** Rows of the failure table: imports and lookups. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run } from './scenes.ts';
 
 const POISON = 'this text no import survives';
@@ -24,15 +24,30 @@ const { scene, sandbox } = await run(
       events: [{ value: 'nobody' }],
       pipeline: lookup({ review: { onFailure: 'dead-letter' } }),
     },
-    waited: { events: [{ value: 'late' }], pipeline: lookup({ review: { maxReviewTime: '1s', missingGrace: '30s' } }) },
+    waited: {
+      events: [{ value: 'late' }],
+      pipeline: lookup({ review: { maxReviewTime: '1s', missingGrace: '30s' } }),
+    },
     ended: {
       events: [{ value: 'never' }],
-      pipeline: lookup({ review: { maxReviewTime: '1s', onTimeout: 'error', missingGrace: '30s' } }),
+      pipeline: lookup({
+        review: { maxReviewTime: '1s', onTimeout: 'error', missingGrace: '30s' },
+      }),
     },
     nonsense: {
       events: [{ value: 'page' }, { value: 'fine' }],
-      faults: [{ operation: 'get_decision', action: 'answer', status: 200, body: '<html>sign in</html>', times: 'always' }],
-      pipeline: lookup({ review: { maxReviewTime: '8s', onTimeout: 'error', missingGrace: '30s' } }),
+      faults: [
+        {
+          operation: 'get_decision',
+          action: 'answer',
+          status: 200,
+          body: '<html>sign in</html>',
+          times: 'always',
+        },
+      ],
+      pipeline: lookup({
+        review: { maxReviewTime: '8s', onTimeout: 'error', missingGrace: '30s' },
+      }),
     },
   },
   {

@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const LONG = 'y'.repeat(2_000);
 /** Eight rows of 2 KiB: a cut after 9,000 bytes is within the file, and within a row. */
 const long = (name: string) =>
   Array.from({ length: 8 }, (_, n) => ({
-    value: JSON.stringify({ type: name, content: `text ${n} ${LONG}`, metadata: { author: `author-${n}` } }),
+    value: JSON.stringify({
+      type: name,
+      content: `text ${n} ${LONG}`,
+      metadata: { author: `author-${n}` },
+    }),
   }));
 
 const TORN = 'the row of this text never closes its quote';
@@ -27,7 +31,10 @@ const { scene } = await run(
   await testKafka(),
   {
     stale: { faults: [{ operation: 'get_batch', action: 'expired_url', times: 'always' }] },
-    cut: { events: long('cut'), faults: [{ operation: 'download', action: 'cut', afterBytes: 9_000, times: 2 }] },
+    cut: {
+      events: long('cut'),
+      faults: [{ operation: 'download', action: 'cut', afterBytes: 9_000, times: 2 }],
+    },
     reset: { events: long('reset'), faults: [{ operation: 'download', action: 'reset_after' }] },
     short: {
       events: long('short'),
@@ -40,10 +47,21 @@ const { scene } = await run(
       pipeline: { review: { downloads: 5 } },
     },
     unreadable: {
-      faults: [{ operation: 'download', action: 'answer', status: 200, body: '<html>not here</html>', times: 3 }],
+      faults: [
+        {
+          operation: 'download',
+          action: 'answer',
+          status: 200,
+          body: '<html>not here</html>',
+          times: 3,
+        },
+      ],
       pipeline: { review: { downloads: 2 } },
     },
-    missing: { faults: [{ operation: 'review', action: 'rows', missing: 3 }], pipeline: { review: { downloads: 1 } } },
+    missing: {
+      faults: [{ operation: 'review', action: 'rows', missing: 3 }],
+      pipeline: { review: { downloads: 1 } },
+    },
     never: {
       events: 2,
       faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
@@ -68,7 +86,15 @@ const { scene } = await run(
     },
     malformed: {
       events: 2,
-      faults: [{ operation: 'review', action: 'rows', malformed: 1, refColumn: 'connector_ref', times: 'always' }],
+      faults: [
+        {
+          operation: 'review',
+          action: 'rows',
+          malformed: 1,
+          refColumn: 'connector_ref',
+          times: 'always',
+        },
+      ],
       pipeline: { review: { downloads: 0 } },
     },
     mangled: {
@@ -85,7 +111,9 @@ const { scene } = await run(
       ],
       pipeline: { review: { downloads: 0 } },
     },
-    published: { events: [{ value: JSON.stringify({ type: 'published', content: 'make this row fail' }) }] },
+    published: {
+      events: [{ value: JSON.stringify({ type: 'published', content: 'make this row fail' }) }],
+    },
     retried: {
       events: [
         { value: JSON.stringify({ type: 'retried', content: 'make this row fail' }) },
@@ -94,7 +122,16 @@ const { scene } = await run(
       pipeline: { review: { errorRows: 'retry', errorRowAttempts: 3 } },
     },
     busy: {
-      faults: [{ operation: 'download', action: 'answer', status: 503, code: 'SlowDown', retryAfter: '1s', times: 4 }],
+      faults: [
+        {
+          operation: 'download',
+          action: 'answer',
+          status: 503,
+          code: 'SlowDown',
+          retryAfter: '1s',
+          times: 4,
+        },
+      ],
     },
   },
   {

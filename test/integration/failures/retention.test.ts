@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { outcomes, run, type Scene } from './scenes.ts';
 
 const kafka = await testKafka();
@@ -21,7 +21,10 @@ async function deleteBefore(of: Scene, offset: number): Promise<void> {
   const admin = await kafka.admin();
   // Without a first look kafkajs does not know the partition's leader.
   await admin.fetchTopicOffsets(of.topics.source);
-  await admin.deleteTopicRecords({ topic: of.topics.source, partitions: [{ partition: 0, offset: String(offset) }] });
+  await admin.deleteTopicRecords({
+    topic: of.topics.source,
+    partitions: [{ partition: 0, offset: String(offset) }],
+  });
 }
 
 test('source record gone before a retry: it becomes a dead letter with its coordinates, the others are submitted again', async () => {

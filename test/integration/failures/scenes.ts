@@ -13,7 +13,7 @@ import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { CANARY, plant } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type TestKafka, uniqueName } from '../../support/kafka.ts';
+import { type TestKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Terminal, TerminalRecords } from '../../support/terminal-records.ts';
@@ -65,7 +65,10 @@ export class Scene {
 
   /** A record of this scene's type. */
   event(content: string, metadata: Readonly<Record<string, unknown>> = {}): NewRecord {
-    return { key: content, value: JSON.stringify({ type: this.name, content: `${content} ${CANARY.content}`, metadata }) };
+    return {
+      key: content,
+      value: JSON.stringify({ type: this.name, content: `${content} ${CANARY.content}`, metadata }),
+    };
   }
 
   /** What is written is looked for in all that the replicas say: no test can forget it. */
@@ -202,7 +205,11 @@ export async function run(
   const configFile = path.join(directory, 'connector.yaml');
   const config = {
     kafka: { brokers: kafka.brokers },
-    service: { baseUrl: sandbox.baseUrl, apiKey: API_KEY, retry: { attempts: 3, base: '20ms', cap: '100ms' } },
+    service: {
+      baseUrl: sandbox.baseUrl,
+      apiKey: API_KEY,
+      retry: { attempts: 3, base: '20ms', cap: '100ms' },
+    },
     http: { port: 0 },
     log: { level: 'debug' },
     pipelines: all.map(({ name, topics, options }) =>

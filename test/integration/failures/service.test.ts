@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { API_KEY, run } from './scenes.ts';
 
@@ -21,7 +21,14 @@ const { scene, replica, sandbox } = await run(
       faults: [
         { operation: 'create_batch', action: 'answer', status: 429, retryAfter: '1s', times: 3 },
         { operation: 'get_batch', action: 'answer', status: 503, times: 2 },
-        { operation: 'upload', action: 'answer', status: 503, code: 'SlowDown', retryAfter: '1s', times: 2 },
+        {
+          operation: 'upload',
+          action: 'answer',
+          status: 503,
+          code: 'SlowDown',
+          retryAfter: '1s',
+          times: 2,
+        },
         { operation: 'upload', action: 'reset_before' },
         { operation: 'create_batch', action: 'hang' },
       ],

@@ -1,12 +1,12 @@
-/** Mend 3 of src/kafka/kafkajs-fixes.ts: take it out and these fail. */
+/** Mend 3 of src/kafka/kafkajs/patches.ts: take it out and these fail. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { sendRecords } from '../../../dev/kafka/send-records.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
-import { Client } from '../../../src/kafka/connect.ts';
+import { Client } from '../../../src/kafka/client/connect.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { RecordingListener } from '../../conformance/kafka-world.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
 
@@ -21,7 +21,10 @@ it('neither the group nor the reader sees a record of an aborted transaction, ho
         initialRetryTime: 5,
         retries: 20,
       });
-      const producer = client.kafka.producer({ transactionalId: `${source}-${n}`, maxInFlightRequests: 1 });
+      const producer = client.kafka.producer({
+        transactionalId: `${source}-${n}`,
+        maxInFlightRequests: 1,
+      });
       await producer.connect();
       clients.push(() => client.close(() => producer.disconnect(), 1_000));
       return producer;

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
-import { RawProducer } from '../../../dev/kafka/raw-producer.ts';
-import { rawBatch } from '../../../dev/kafka/record-batches.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { RawProducer } from '../../support/kafka/raw-producer.ts';
+import { rawBatch } from '../../support/kafka/record-batches.ts';
 
 const kafka = await testKafka();
 const cluster = existingCluster(kafka.brokers.join(','));
@@ -40,7 +40,9 @@ describe('a source topic compressed with', { concurrency: 2 }, () => {
         'batches were large enough to span blocks',
       );
 
-      const records = Array.from({ length: 300 }, (_, n) => ({ value: `${n}:${'compressible text '.repeat(40)}` }));
+      const records = Array.from({ length: 300 }, (_, n) => ({
+        value: `${n}:${'compressible text '.repeat(40)}`,
+      }));
       const producer = new RawProducer(kafka.brokers);
       after(() => producer.close());
       await producer.write(output, 0, rawBatch({ codec, records }));

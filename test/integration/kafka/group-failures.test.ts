@@ -6,7 +6,7 @@ import { connectKafka } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 
 const load = createRequire(import.meta.url);
 // Its brokers are frozen and killed.

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
 

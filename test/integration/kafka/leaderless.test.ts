@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { type Replica, type StackPipeline, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
@@ -35,7 +35,12 @@ test('a partition without a leader stops only itself, of the source or of the jo
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
     pipeline: { ...QUICK, name: 'source-alone', source: { topic: source } },
-    beside: [{ partitions: PARTITIONS, pipeline: { ...QUICK, name: 'journal-alone', journal: { topic: journal } } }],
+    beside: [
+      {
+        partitions: PARTITIONS,
+        pipeline: { ...QUICK, name: 'journal-alone', journal: { topic: journal } },
+      },
+    ],
   });
   after(() => stack.stop());
   const lost = { source: await ledBy(1, source), journal: await ledBy(1, journal) };
@@ -89,7 +94,11 @@ test('a partition without a leader stops only itself, of the source or of the jo
 
   // Read, and not decided: the journal takes nothing. It comes with the count at the end.
   const waiting = await kafka.write(second.topics.source, [
-    { partition: lost.journal, key: 'w', value: JSON.stringify({ type: 'post', content: 'text', metadata: {} }) },
+    {
+      partition: lost.journal,
+      key: 'w',
+      value: JSON.stringify({ type: 'post', content: 'text', metadata: {} }),
+    },
   ]);
   await untilShown(owner, { pipeline: 'journal-alone', reason: 'claim' });
   await othersAreDecided();

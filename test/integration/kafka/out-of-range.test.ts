@@ -1,13 +1,17 @@
-/** Mend 7 of src/kafka/kafkajs-fixes.ts: take it out and these fail. */
+/** Mend 7 of src/kafka/kafkajs/patches.ts: take it out and these fail. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener } from '../../conformance/kafka-world.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
 
-async function joined(): Promise<{ world: RealWorld; group: ReturnType<RealWorld['group']>; listener: RecordingListener }> {
+async function joined(): Promise<{
+  world: RealWorld;
+  group: ReturnType<RealWorld['group']>;
+  listener: RecordingListener;
+}> {
   const world = await realWorld(kafka, { sourcePartitions: 2, shards: 1 });
   after(() => world.close());
   const group = world.group();

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Authority, certificateAuthority } from '../../support/certificates.ts';
-import { exclusiveKafka, type LocalKafka, type TestKafka } from '../../support/kafka.ts';
+import { exclusiveKafka, type LocalKafka, type TestKafka } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const PASSWORD = 'kept-in-a-file';
@@ -50,7 +50,11 @@ export async function securedKafka(): Promise<SecuredKafka> {
       'super.users': 'User:ANONYMOUS',
     },
     scramUsers: USERS.flatMap((name) =>
-      (['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const).map((mechanism) => ({ mechanism, name, password: PASSWORD })),
+      (['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const).map((mechanism) => ({
+        mechanism,
+        name,
+        password: PASSWORD,
+      })),
     ),
     listeners: [
       {

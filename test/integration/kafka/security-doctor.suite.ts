@@ -100,7 +100,12 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         await revoke(admin, 'connector', right);
       }
       // Enough to find the coordinator: what is missing is the right to write.
-      const found = { operation: 'Describe', resource: 'transactional-id', name: `${journal}-`, pattern: 'prefixed' } as const;
+      const found = {
+        operation: 'Describe',
+        resource: 'transactional-id',
+        name: `${journal}-`,
+        pattern: 'prefixed',
+      } as const;
       await grant(admin, 'connector', [found]);
       const { code, byCheck } = await lines();
       assert.equal(code, EXIT.unwell);

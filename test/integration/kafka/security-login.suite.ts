@@ -124,7 +124,10 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       refused(connect(plain, TLS), /TLS with .* failed .*kafka\.tls\.enabled to false/));
 
     it('says that an authority is not trusted', async () => {
-      const tls = { ...TLS, ca: [file('other-ca.pem', certificateAuthority('Other CA').certificate)] };
+      const tls = {
+        ...TLS,
+        ca: [file('other-ca.pem', certificateAuthority('Other CA').certificate)],
+      };
       await refused(
         connect(port, tls, login('plain')),
         /TLS with 127\.0\.0\.1:\d+ failed \(.*\): .*put that authority into kafka\.tls\.ca/,
@@ -138,7 +141,11 @@ export function securityLoginSuite(secured: SecuredKafka): void {
 
     it('says that its certificate is not accepted', async () => {
       const strange = certificateAuthority('Other CA').issue({ name: 'connector' });
-      const tls = { ...TLS, certificate: file('strange.pem', strange.certificate), key: file('strange.key', strange.key) };
+      const tls = {
+        ...TLS,
+        certificate: file('strange.pem', strange.certificate),
+        key: file('strange.key', strange.key),
+      };
       await refused(
         connect(mtls, tls),
         /check kafka\.tls\.certificate and kafka\.tls\.key|kafka\.tls\.certificate and kafka\.tls\.key/,
@@ -284,7 +291,14 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     return {
       mechanism: 'oauthbearer',
       extensions: { logicalCluster: 'lkc-1' },
-      token: { endpoint, clientId: 'connector', clientSecret, parameters: {}, open: () => directHttp(), timeoutMs: 5_000 },
+      token: {
+        endpoint,
+        clientId: 'connector',
+        clientSecret,
+        parameters: {},
+        open: () => directHttp(),
+        timeoutMs: 5_000,
+      },
     };
   }
 }

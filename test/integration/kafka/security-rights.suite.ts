@@ -5,7 +5,7 @@ import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Stack, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -32,7 +32,10 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       };
       stack = await startStack(kafka, directory, {
         partitions: 2,
-        pipeline: { batch: { maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+        pipeline: {
+          batch: { maxAge: '200ms' },
+          review: { poll: { initial: '50ms', max: '200ms' } },
+        },
         config: { kafka: { brokers: [sasl], tls, sasl: user } },
       });
       const { source, journal, decisions, deadLetters } = stack.topics;
@@ -52,7 +55,10 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
 
     it('makes its journal, moves every record, waits while a right is taken away, and loses nothing', async () => {
       const { source, decisions, deadLetters } = stack.topics;
-      const event = (n: number) => ({ partition: n % 2, value: JSON.stringify({ type: 'post', content: `text ${n}` }) });
+      const event = (n: number) => ({
+        partition: n % 2,
+        value: JSON.stringify({ type: 'post', content: `text ${n}` }),
+      });
       await kafka.write(source, [...Array.from({ length: 19 }, (_, n) => event(n)), { partition: 0, value: 'not json' }]);
       const replica = await stack.startReplica();
       const published = kafka.reader(decisions);
@@ -74,12 +80,18 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const from = replica.lines.length;
       await kafka.write(source, [event(20)]);
       const names = (line: object) => JSON.stringify(line).includes(`grant WRITE on topic ${decisions} to User:connector`);
-      await replica.logged('lost the shard; claiming it again once the group answers', { from, where: names });
+      await replica.logged('lost the shard; claiming it again once the group answers', {
+        from,
+        where: names,
+      });
       await grant(await kafka.admin(), 'connector', [write]);
       await decided(20);
       assert.equal((await kafka.readAll(deadLetters)).length, 1);
       assert.ok(
-        (await replica.metric('kafka_tls_certificate_expiry_timestamp_seconds', { certificate: 'broker' })) > Date.now() / 1_000,
+        (await replica.metric('kafka_tls_certificate_expiry_timestamp_seconds', {
+          certificate: 'broker',
+        })) >
+          Date.now() / 1_000,
       );
       replica.process.kill('SIGTERM');
       assert.equal((await replica.process.exited).code, 0, replica.lines.slice(-5).join('\n'));
@@ -192,7 +204,11 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const topics = { groupId: stack.group, sourceTopic: source, journalTopic: journal };
       const signal = AbortSignal.timeout(10_000);
       if (operation === 'Create')
-        await connection.admin.createTopic(name, { partitions: 1, replicationFactor: 1, settings: new Map() });
+        await connection.admin.createTopic(name, {
+          partitions: 1,
+          replicationFactor: 1,
+          settings: new Map(),
+        });
       else if (operation === 'Read' && resource === 'topic')
         await connection.sourceReader({ topic: name }).read({ partition: 0, from: 0, to: 0 }, () => undefined, signal);
       else if (operation === 'DescribeConfigs') await connection.admin.describeTopic(name);
@@ -220,7 +236,11 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const security = new Security(
         {
           tls: { ca: [caFile], minVersion: 'TLSv1.3', insecureSkipVerification: false },
-          sasl: { mechanism: 'scram-sha-256', username: 'connector', password: async () => PASSWORD },
+          sasl: {
+            mechanism: 'scram-sha-256',
+            username: 'connector',
+            password: async () => PASSWORD,
+          },
         },
         quiet,
         () => undefined,

@@ -21,7 +21,11 @@ export function unsignedToken(subject: string, lifetimeMs: number): string {
 
 export const tokenAnswer = (token: string, lifetimeMs: number) => ({
   status: 200,
-  body: JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: lifetimeMs / 1_000 }),
+  body: JSON.stringify({
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: lifetimeMs / 1_000,
+  }),
 });
 
 export async function tokenServer(answer: TokenServer['answer']): Promise<TokenServer> {

@@ -1,11 +1,11 @@
 /** Topics read from the side: bounds with and without open transactions, times, and reads that wait for them. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { KafkaAdmin } from '../../../src/kafka/admin.ts';
+import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
+import { KafkaTopicScan } from '../../../src/kafka/admin/topic-scan.ts';
 import { connectKafka, questionFailure } from '../../../src/kafka/index.ts';
-import { KafkaTopicScan } from '../../../src/kafka/topic-scan.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
-import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
 const connection = connectKafka({ brokers: kafka.brokers, clientId: 'scan-test' }, createLogger({ level: 'silent' }));
@@ -19,7 +19,10 @@ test('an open transaction separates the stable end from the end, and a read belo
   const topic = await kafka.createTopic('scan', { partitions: 2 });
   const transactionalId = uniqueName('open');
   await kafka.write(topic, [{ value: 'a' }, { value: 'b' }, { partition: 1, value: 'c' }]);
-  await kafka.writeTransaction(topic, [{ value: 'open' }], 'open', { transactionalId, timeoutMs: 300_000 });
+  await kafka.writeTransaction(topic, [{ value: 'open' }], 'open', {
+    transactionalId,
+    timeoutMs: 300_000,
+  });
   await kafka.write(topic, [{ value: 'behind' }]);
   assert.deepEqual(
     [...(await scan.bounds(topic))],
@@ -44,14 +47,19 @@ test('an open transaction separates the stable end from the end, and a read belo
   await stableSeen.promise;
   assert.deepEqual(seen, ['a', 'b']);
   // The same id again aborts what it left open.
-  await kafka.writeTransaction(topic, [{ partition: 1, value: 'next' }], 'commit', { transactionalId });
+  await kafka.writeTransaction(topic, [{ partition: 1, value: 'next' }], 'commit', {
+    transactionalId,
+  });
   await reading;
   assert.deepEqual(seen, ['a', 'b', 'behind']);
 });
 
 test('the first offset of a time, the end when nothing is that young, and the start after records were deleted', async () => {
   const topic = await kafka.createTopic('scan', { partitions: 2 });
-  const written = [1_000_000, 2_000_000, 3_000_000].map((timestampMs) => ({ value: 'x', timestampMs }));
+  const written = [1_000_000, 2_000_000, 3_000_000].map((timestampMs) => ({
+    value: 'x',
+    timestampMs,
+  }));
   await kafka.write(topic, written);
   assert.deepEqual(
     [...(await scan.firstAt(topic, 1_500_000))],
@@ -62,7 +70,10 @@ test('the first offset of a time, the end when nothing is that young, and the st
   );
   assert.equal((await scan.firstAt(topic, 3_000_001)).get(0), 3);
   assert.equal((await scan.firstAt(topic, -5)).get(0), 0);
-  await (await kafka.admin()).deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
+  await (await kafka.admin()).deleteTopicRecords({
+    topic,
+    partitions: [{ partition: 0, offset: '2' }],
+  });
   assert.deepEqual((await scan.bounds(topic)).get(0), { start: 2, stable: 3, end: 3 });
 });
 

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
-import type { OutgoingBatch } from '../../../src/kafka/produce/outgoing-batch.ts';
-import { KafkaShardProducers } from '../../../src/kafka/transactions.ts';
+import type { OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
+import { KafkaShardProducers } from '../../../src/kafka/producer/shard-producer.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 
 // The copy of kafkajs that the adapter uses.
 const load = createRequire(import.meta.url);
@@ -16,7 +16,14 @@ interface Broker {
   disconnect(): Promise<void>;
   produce(options: { readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch } }): Promise<unknown>;
 }
-const ASKED = { apiVersion: 7, correlationId: 0, clientId: '', transactionalId: undefined, acks: -1, timeoutMs: 0 };
+const ASKED = {
+  apiVersion: 7,
+  correlationId: 0,
+  clientId: '',
+  transactionalId: undefined,
+  acks: -1,
+  timeoutMs: 0,
+};
 
 async function newWorld(): Promise<RealWorld> {
   const world = await realWorld(kafka, { sourcePartitions: 1, shards: 2, outputPartitions: 2 });
@@ -50,14 +57,19 @@ describe('a transaction', () => {
   });
 
   it('whose commit was done but not answered is unknown, and one whose commit never arrived is too', async () => {
-    const { prototype } = load('kafkajs/src/broker/index.js') as { prototype: { endTxn(request: object): Promise<unknown> } };
+    const { prototype } = load('kafkajs/src/broker/index.js') as {
+      prototype: { endTxn(request: object): Promise<unknown> };
+    };
     for (const arrives of [true, false]) {
       const world = await newWorld();
       const producer = world.producers().open(0);
       const { endTxn } = prototype;
       prototype.endTxn = async function (request) {
         if (arrives) await endTxn.call(this, request);
-        throw Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError', retriable: true });
+        throw Object.assign(new Error('Closed connection'), {
+          name: 'KafkaJSConnectionClosedError',
+          retriable: true,
+        });
       };
       await assert.rejects(world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] })), failure('unknown'));
       prototype.endTxn = endTxn;
@@ -108,7 +120,12 @@ describe('a transaction', () => {
     const world = await newWorld();
     const { group, source, journal, output } = world.topics;
     let count = 2;
-    const options = { groupId: group, sourceTopic: source, journalTopic: journal, pool: world.pool };
+    const options = {
+      groupId: group,
+      sourceTopic: source,
+      journalTopic: journal,
+      pool: world.pool,
+    };
     const producer = new KafkaShardProducers(
       { brokers: kafka.brokers, clientId: 'c' },
       options,
@@ -140,7 +157,10 @@ describe('a transaction', () => {
           producer.commit({
             journal: [{ key: 'round', value: `${round}` }],
             outputs: [
-              { topic: output, records: EncodedRecords.of([1, 2, 3].map((n) => ({ key: 'k', value: `${round}/${n}` }))) },
+              {
+                topic: output,
+                records: EncodedRecords.of([1, 2, 3].map((n) => ({ key: 'k', value: `${round}/${n}` }))),
+              },
             ],
           }),
         );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka } from '../../support/kafka.ts';
+import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 import { type Replica, type Stack, startStack } from '../../support/stack.ts';
 import { liveJobs, setFaults } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -25,11 +25,21 @@ async function begin(directory: string): Promise<{ stack: Stack; replica: Replic
       review: { poll: { initial: '200ms', max: '1s' }, uploadGrace: '5s' },
       kafka: { sessionTimeout: '6s', heartbeat: '500ms' },
     },
-    config: { log: { level: 'debug' }, kafka: { requestTimeout: '10s' }, service: { timeouts: { headers: '15s' } } },
-    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+    config: {
+      log: { level: 'debug' },
+      kafka: { requestTimeout: '10s' },
+      service: { timeouts: { headers: '15s' } },
+    },
+    policy: {
+      faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
+    },
   });
   after(() => stack.stop());
-  return { stack, replica: await stack.startReplica(), terminal: new TerminalRecords(kafka, stack) };
+  return {
+    stack,
+    replica: await stack.startReplica(),
+    terminal: new TerminalRecords(kafka, stack),
+  };
 }
 
 const write = (stack: Stack, count: number) =>

@@ -50,7 +50,10 @@ const whilePaused = (reason: string, at: string, before: string, blip: string): 
   fires: [
     // From the start, and after hours in which there was no such wait.
     { ...paused(reason, '1x90', at), labels: ['pipeline="p"', `reason="${reason}"`] },
-    { ...paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`), labels: ['pipeline="p"', `reason="${reason}"`] },
+    {
+      ...paused(reason, '0x10 3x9 0 3x9', `${12 + Number.parseInt(at, 10)}m`),
+      labels: ['pipeline="p"', `reason="${reason}"`],
+    },
   ],
   quiet: [
     paused(reason, '1x90', before),
@@ -65,7 +68,9 @@ const requests = (operation: string, answered: string, failed: string) => ({
   [`http_requests_total{operation="${operation}",code="200"}`]: answered,
   [`http_requests_total{operation="${operation}",code="503"}`]: failed,
 });
-const waits = (reason: string, values: string) => ({ [`shards_paused{pipeline="p",reason="${reason}"}`]: values });
+const waits = (reason: string, values: string) => ({
+  [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
+});
 const unavailable = (values: string) => waits('service_unavailable', values);
 /** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
 const mix = (before: number, since: number) => {
@@ -104,12 +109,20 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     quiet: { series: publications(995, 1_000, 600), at: '90h' },
   },
   ContentReviewEventTooOld: {
-    fires: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0x400' }, at: '6h15m', labels: AT_P },
+    fires: {
+      series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0x400' },
+      at: '6h15m',
+      labels: AT_P,
+    },
     quiet: { series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0+30x400' }, at: '6h15m' },
   },
   ContentReviewStalled: {
     fires: [
-      { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') }, at: ['61m', '100m'], labels: AT_P },
+      {
+        series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') },
+        at: ['61m', '100m'],
+        labels: AT_P,
+      },
       // Its only instance is replaced meanwhile, and others take turns with what is in flight.
       {
         series: {
@@ -134,15 +147,27 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
   },
   ContentReviewBatchStuck: {
-    fires: Object.entries({ uploading: '45m', settling: '45m', retrying: '2h15m', reviewing: '6h15m' }).map(([state, at]) => ({
+    fires: Object.entries({
+      uploading: '45m',
+      settling: '45m',
+      retrying: '2h15m',
+      reviewing: '6h15m',
+    }).map(([state, at]) => ({
       series: { [`oldest_batch_timestamp_seconds{pipeline="p",state="${state}"}`]: '0x400' },
       at,
       labels: ['pipeline="p"', `state="${state}"`],
     })),
-    quiet: { series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="reviewing"}': '0x60' }, at: '45m' },
+    quiet: {
+      series: { 'oldest_batch_timestamp_seconds{pipeline="p",state="reviewing"}': '0x60' },
+      at: '45m',
+    },
   },
   ContentReviewBalanceBroken: {
-    fires: { series: { 'balance_items{pipeline="p",instance="i"}': '-1x10' }, at: '6m', labels: ['instance="i"', ...AT_P] },
+    fires: {
+      series: { 'balance_items{pipeline="p",instance="i"}': '-1x10' },
+      at: '6m',
+      labels: ['instance="i"', ...AT_P],
+    },
     quiet: { series: { 'balance_items{pipeline="p",instance="i"}': '0 3 3 0 3 3 0x10' }, at: '6m' },
   },
   ContentReviewRecordsLost: {
@@ -163,7 +188,10 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       at: '40m',
       labels: AT_P,
     },
-    quiet: { series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' }, at: '40m' },
+    quiet: {
+      series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' },
+      at: '40m',
+    },
   },
   ContentReviewIntakePaused: {
     fires: { ...paused('memory', '2x90', '80m'), labels: ['pipeline="p"', 'reason="memory"'] },
@@ -179,7 +207,10 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       at: '40m',
       labels: AT_P,
     },
-    quiet: { series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') }, at: '40m' },
+    quiet: {
+      series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+96x60', '0+4x60') },
+      at: '40m',
+    },
   },
   ContentReviewUnreadableRecords: {
     fires: {
@@ -188,17 +219,29 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       labels: ['pipeline="p"', 'reason="unreadable_batch"'],
     },
     quiet: [
-      { series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '3x120' }, at: '90m' },
+      {
+        series: { 'dead_lettered_total{pipeline="p",reason="unreadable_batch"}': '3x120' },
+        at: '90m',
+      },
       { series: { 'dead_lettered_total{pipeline="p",reason="not_json"}': '0x5 3x60' }, at: '10m' },
     ],
   },
   ContentReviewErrorDecisions: {
     fires: {
-      series: { ...ended('0+8x60', '0x60'), 'decisions_total{pipeline="p",status="ERROR"}': '0+2x60' },
+      series: {
+        ...ended('0+8x60', '0x60'),
+        'decisions_total{pipeline="p",status="ERROR"}': '0+2x60',
+      },
       at: '45m',
       labels: AT_P,
     },
-    quiet: { series: { ...ended('0+19x60', '0x60'), 'decisions_total{pipeline="p",status="ERROR"}': '0+1x60' }, at: '45m' },
+    quiet: {
+      series: {
+        ...ended('0+19x60', '0x60'),
+        'decisions_total{pipeline="p",status="ERROR"}': '0+1x60',
+      },
+      at: '45m',
+    },
   },
   ContentReviewServiceErrors: {
     fires: {
@@ -288,10 +331,16 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       // Slow answers, for as long as you like.
-      { series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') }, at: '80m' },
+      {
+        series: { ...unavailable('16x90'), ...requests('get_batch', '0+60x90', '0+1x90') },
+        at: '80m',
+      },
       // Away for two minutes, and for six: it goes on by itself.
       {
-        series: { ...unavailable('0x10 9 9 0x90'), ...requests('get_batch', '0+60x10 600 600 660+60x90', '0x10 50 100 100x90') },
+        series: {
+          ...unavailable('0x10 9 9 0x90'),
+          ...requests('get_batch', '0+60x10 600 600 660+60x90', '0x10 50 100 100x90'),
+        },
         at: ALONG,
       },
       {
@@ -319,22 +368,37 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m', '3 3 3'),
   ContentReviewResultAnomalies: {
     fires: {
-      series: { ...ended('0+100x90', '0x90'), 'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90' },
+      series: {
+        ...ended('0+100x90', '0x90'),
+        'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90',
+      },
       at: '80m',
       labels: ['kind="unknown"', 'pipeline="p"'],
     },
     quiet: {
-      series: { ...ended('0+1000x90', '0x90'), 'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90' },
+      series: {
+        ...ended('0+1000x90', '0x90'),
+        'result_anomalies_total{pipeline="p",kind="unknown"}': '0+2x90',
+      },
       at: '80m',
     },
   },
   ContentReviewResubmissions: {
     fires: {
-      series: { [`events_consumed_total${P}`]: '0+10x90', [`items_resubmitted_total${P}`]: '0+2x90' },
+      series: {
+        [`events_consumed_total${P}`]: '0+10x90',
+        [`items_resubmitted_total${P}`]: '0+2x90',
+      },
       at: '80m',
       labels: AT_P,
     },
-    quiet: { series: { [`events_consumed_total${P}`]: '0+10x90', [`items_resubmitted_total${P}`]: '0x89 9' }, at: '85m' },
+    quiet: {
+      series: {
+        [`events_consumed_total${P}`]: '0+10x90',
+        [`items_resubmitted_total${P}`]: '0x89 9',
+      },
+      at: '85m',
+    },
   },
   ContentReviewOrphanedBatches: {
     fires: { series: { orphaned_jobs_total: '0+1x60' }, at: '30m', labels: [] },
@@ -346,7 +410,10 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       { series: mix(20, 50), at: '190h', labels: ['pipeline="p"', 'result="spam"'] },
       // A result that is gone, with its series.
       {
-        series: { ...mix(20, 20), 'decision_results_total{pipeline="p",result="gone"}': '0+100x1008' },
+        series: {
+          ...mix(20, 20),
+          'decision_results_total{pipeline="p",result="gone"}': '0+100x1008',
+        },
         at: '190h',
         labels: ['pipeline="p"', 'result="gone"'],
       },
@@ -359,12 +426,21 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewInstanceDown: {
     fires: {
-      series: { 'up{job="c",instance="i"}': '1x5 0x30', 'build_info{job="c",instance="i",version="1",node="v26"}': '1x5' },
+      series: {
+        'up{job="c",instance="i"}': '1x5 0x30',
+        'build_info{job="c",instance="i",version="1",node="v26"}': '1x5',
+      },
       at: '20m',
       labels: ['instance="i"', 'job="c"'],
     },
     // Somebody else's.
-    quiet: { series: { 'up{job="other",instance="i"}': '0x30', 'build_info{job="c",instance="i"}': '1x30' }, at: '20m' },
+    quiet: {
+      series: {
+        'up{job="other",instance="i"}': '0x30',
+        'build_info{job="c",instance="i"}': '1x30',
+      },
+      at: '20m',
+    },
   },
   ContentReviewNotReady: {
     fires: {
@@ -375,18 +451,34 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     quiet: { series: { 'ready{condition="p/group",instance="i"}': '0x8 1x30' }, at: '12m' },
   },
   ContentReviewLoopStuck: {
-    fires: { series: { 'loops{state="stuck",instance="i"}': '2x10' }, at: '3m', labels: ['instance="i"'] },
-    quiet: { series: { 'loops{state="waiting",instance="i"}': '2x10', 'loops{state="stuck",instance="i"}': '0x10' }, at: '3m' },
+    fires: {
+      series: { 'loops{state="stuck",instance="i"}': '2x10' },
+      at: '3m',
+      labels: ['instance="i"'],
+    },
+    quiet: {
+      series: {
+        'loops{state="waiting",instance="i"}': '2x10',
+        'loops{state="stuck",instance="i"}': '0x10',
+      },
+      at: '3m',
+    },
   },
   ContentReviewNoShards: {
     fires: {
-      series: { 'shards_owned{pipeline="p",instance="a"}': '0x30', 'shards_owned{pipeline="p",instance="b"}': '0x30' },
+      series: {
+        'shards_owned{pipeline="p",instance="a"}': '0x30',
+        'shards_owned{pipeline="p",instance="b"}': '0x30',
+      },
       at: '12m',
       labels: AT_P,
     },
     // More replicas than shards.
     quiet: {
-      series: { 'shards_owned{pipeline="p",instance="a"}': '0x30', 'shards_owned{pipeline="p",instance="b"}': '6x30' },
+      series: {
+        'shards_owned{pipeline="p",instance="a"}': '0x30',
+        'shards_owned{pipeline="p",instance="b"}': '6x30',
+      },
       at: '12m',
     },
   },
@@ -418,14 +510,25 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewKafkaCertificateExpires: {
     fires: {
-      series: { 'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1209000x120' },
+      series: {
+        'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1209000x120',
+      },
       at: '90m',
       labels: ['certificate="broker"'],
     },
-    quiet: { series: { 'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1300000x120' }, at: '90m' },
+    quiet: {
+      series: {
+        'kafka_tls_certificate_expiry_timestamp_seconds{certificate="broker"}': '1300000x120',
+      },
+      at: '90m',
+    },
   },
   ContentReviewLogLinesDropped: {
-    fires: { series: { 'log_lines_dropped_total{instance="i"}': '0x5 3x30' }, at: '10m', labels: ['instance="i"'] },
+    fires: {
+      series: { 'log_lines_dropped_total{instance="i"}': '0x5 3x30' },
+      at: '10m',
+      labels: ['instance="i"'],
+    },
     quiet: { series: { 'log_lines_dropped_total{instance="i"}': '3x30' }, at: '10m' },
   },
 };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import avsc from 'avsc';
 import { type LocalRegistry, startRegistry } from '../../../dev/registry/start.ts';
-import { avroFormat } from '../../../src/formats/avro/avro-format.ts';
-import { protobufFormat } from '../../../src/formats/protobuf/protobuf-format.ts';
-import { ConfluentRegistry, RegistryUnavailable, writeFrame, writeMessageIndexes } from '../../../src/registry/index.ts';
+import { avroFormat } from '../../../src/events/formats/avro/avro-format.ts';
+import { protobufFormat } from '../../../src/events/formats/protobuf/protobuf-format.ts';
+import { ConfluentRegistry, RegistryUnavailable, writeFrame, writeMessageIndexes } from '../../../src/events/registry/index.ts';
 import { recordingObserver, registrySettings } from '../../support/registry.ts';
 
 const { signal } = new AbortController();
@@ -23,7 +23,11 @@ after(async () => {
   await server?.stop();
 });
 
-const EVENT = { type: 'record', name: 'Event', fields: [{ name: 'content', type: 'string' }] } as const;
+const EVENT = {
+  type: 'record',
+  name: 'Event',
+  fields: [{ name: 'content', type: 'string' }],
+} as const;
 const LATER = { ...EVENT, fields: [...EVENT.fields, { name: 'likes', type: 'long', default: 0 }] };
 const BROKEN = { ...EVENT, fields: [...EVENT.fields, { name: 'likes', type: 'long' }] };
 
@@ -55,12 +59,20 @@ test('schemas are registered, found by id, subject, version and text, and what i
 test("a schema is compatible or not by the subject's rule, which a new subject does not have", async () => {
   await registry.register('ruled-value', avro(EVENT), signal);
   await registry.http.ask(
-    { operation: 'set_config', method: 'PUT', path: '/config/ruled-value', body: { compatibility: 'BACKWARD' } },
+    {
+      operation: 'set_config',
+      method: 'PUT',
+      path: '/config/ruled-value',
+      body: { compatibility: 'BACKWARD' },
+    },
     signal,
   );
   assert.equal((await registry.compatibility('ruled-value', avro(LATER), signal)).compatible, true);
   assert.equal((await registry.compatibility('ruled-value', avro(BROKEN), signal)).compatible, false);
-  assert.deepEqual(await registry.compatibility('new-value', avro(BROKEN), signal), { compatible: true, messages: [] });
+  assert.deepEqual(await registry.compatibility('new-value', avro(BROKEN), signal), {
+    compatible: true,
+    messages: [],
+  });
 });
 
 test('a Protobuf file that imports another is read with what it refers to', async () => {

@@ -4,12 +4,12 @@ import { after, test } from 'node:test';
 import avsc from 'avsc';
 import protobuf from 'protobufjs';
 import { startRegistry } from '../../../dev/registry/start.ts';
-import { ConfluentRegistry } from '../../../src/registry/index.ts';
+import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
 import { headerOf } from '../../support/headers.ts';
-import { type ReadRecord, testKafka } from '../../support/kafka.ts';
+import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { registrySettings } from '../../support/registry.ts';
 import { type StackPipeline, startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -17,7 +17,10 @@ import { tool, toolJson } from '../tools/tool.ts';
 
 const PATIENCE = { deadlineMs: 60_000 };
 const EACH = 20;
-const SOON = { batch: { maxRows: 50, maxAge: '200ms' }, review: { poll: { initial: '50ms', max: '500ms' } } };
+const SOON = {
+  batch: { maxRows: 50, maxAge: '200ms' },
+  review: { poll: { initial: '50ms', max: '500ms' } },
+};
 
 const [kafka, server] = await Promise.all([testKafka(), startRegistry()]);
 const registry = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 60_000 }));
@@ -61,12 +64,21 @@ test('a connector starts only with its schemas registered, then its records are 
     beside: [
       {
         partitions: 1,
-        pipeline: { name: 'users', kind: 'import', output: { format: 'protobuf', subject: 'record-name' }, ...SOON },
+        pipeline: {
+          name: 'users',
+          kind: 'import',
+          output: { format: 'protobuf', subject: 'record-name' },
+          ...SOON,
+        },
       },
       { partitions: 1, pipeline: { name: 'framed', output: { format: 'json-schema' }, ...SOON } },
       {
         partitions: 1,
-        pipeline: { name: 'events', output: { format: 'cloudevents', cloudEvents: { mode: 'structured' } }, ...SOON },
+        pipeline: {
+          name: 'events',
+          output: { format: 'cloudevents', cloudEvents: { mode: 'structured' } },
+          ...SOON,
+        },
       },
     ],
   });

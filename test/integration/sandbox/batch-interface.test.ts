@@ -22,7 +22,11 @@ test('2.1, 4.1 create: batch_id is unique, type is repeated, status WAITING_FOR_
   assert.equal(reply.status, 200);
   assert.match(reply.headers['content-type'] ?? '', /^application\/json/);
   const { batch_id, upload_url, ...rest } = JSON.parse(reply.text);
-  assert.deepEqual(rest, { batch_status: 'WAITING_FOR_UPLOAD', download_url: null, type: 'comment' });
+  assert.deepEqual(rest, {
+    batch_status: 'WAITING_FOR_UPLOAD',
+    download_url: null,
+    type: 'comment',
+  });
   assert.equal(typeof upload_url, 'string');
   assert.notEqual(batch_id, (await caller.create()).batch_id);
 });
@@ -44,7 +48,9 @@ test('2.1 upload_url is valid for 1 hour, or as long as the policy says', async 
 });
 
 test('2.1 the upload address carries the four signed metadata parameters', async (t) => {
-  const policy: PolicyInput = { service: { policyId: 'pol', teamId: 'team', teamName: 'Trust & Safety' } };
+  const policy: PolicyInput = {
+    service: { policyId: 'pol', teamId: 'team', teamName: 'Trust & Safety' },
+  };
   const { caller } = await sandboxFor(t, { policy });
   const { batch_id, upload_url } = await caller.create();
   const parameters = new URL(upload_url).searchParams;
@@ -206,7 +212,9 @@ test('a sandbox without API keys, or on a port in use, refuses to start', async 
 });
 
 test('3.1 a rule with failsBatch sends every batch that holds a matching row to ERROR, and no other', async (t) => {
-  const rules: PolicyInput = { review: { rules: [{ when: { contains: 'poison' }, failsBatch: true }] } };
+  const rules: PolicyInput = {
+    review: { rules: [{ when: { contains: 'poison' }, failsBatch: true }] },
+  };
   const { sandbox, caller } = await sandboxFor(t, { policy: rules });
   await caller.reviewed('Content\nfine\npoison\nfine too\n', 'comment', 'ERROR');
   await caller.reviewed('Content\nfine\nfine too\n');

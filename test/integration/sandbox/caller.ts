@@ -28,7 +28,11 @@ export function raw(method: string, url: string, headers: Record<string, string>
       response.on('data', (chunk) => chunks.push(chunk));
       response.on('error', (error) => reject(Object.assign(error, { received: Buffer.concat(chunks).length })));
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
       );
     });
     outgoing.on('error', reject);
@@ -131,7 +135,11 @@ export async function sandboxFor(
   options: Partial<SandboxOptions> = {},
 ): Promise<{ sandbox: Sandbox; caller: Caller }> {
   const failures: unknown[] = [];
-  const sandbox = await startSandbox({ apiKeys: [API_KEY], onError: (error) => failures.push(error), ...options });
+  const sandbox = await startSandbox({
+    apiKeys: [API_KEY],
+    onError: (error) => failures.push(error),
+    ...options,
+  });
   t.after(async () => {
     await sandbox.stop();
     if (failures.length > 0) throw failures[0];

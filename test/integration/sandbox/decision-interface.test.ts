@@ -9,7 +9,13 @@ const POLICY: PolicyInput = {
   review: {
     default: 'ok',
     rules: [
-      { when: { contains: 'buy' }, label: 'ads', explanation: 'It sells.', otherwise: 'No.', result: 'bad' },
+      {
+        when: { contains: 'buy' },
+        label: 'ads',
+        explanation: 'It sells.',
+        otherwise: 'No.',
+        result: 'bad',
+      },
       { when: { contains: 'broken' }, error: true },
     ],
   },
@@ -129,7 +135,13 @@ test('decisions can be made without a batch: judged by the policy or as told, PE
   assert.deepEqual([bought.result, bought.metadata], ['bad', { deep: [1, { a: null }] }]);
   assert.equal((await caller.decision('a/b ü')).decision_status, 'PENDING');
   clock.advance(5_000);
-  const told = { decision_id: 'a/b ü', decision_status: 'SUCCESS', metadata: {}, result: 'told', labels };
+  const told = {
+    decision_id: 'a/b ü',
+    decision_status: 'SUCCESS',
+    metadata: {},
+    result: 'told',
+    labels,
+  };
   assert.deepEqual(await caller.decision('a/b ü'), told);
   assert.equal((await caller.decision('error')).decision_status, 'ERROR');
   clock.advance(1_000_000_000);

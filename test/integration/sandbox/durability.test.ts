@@ -70,7 +70,10 @@ test('after SIGKILL everything created, uploaded or finished is there, half an u
   const results = await caller.results(finished);
   const created = await caller.create('created');
   const cut = await caller.create('cut');
-  const half = request(cut.upload_url, { method: 'PUT', headers: { 'content-type': 'text/csv', 'content-length': '1000000' } });
+  const half = request(cut.upload_url, {
+    method: 'PUT',
+    headers: { 'content-type': 'text/csv', 'content-length': '1000000' },
+  });
   half.on('error', () => {});
   half.write('Content\n');
   while (!readdirSync(join(dataDir, 'uploads')).some((name) => name.includes(cut.batch_id)))
@@ -95,7 +98,9 @@ test('after SIGKILL everything created, uploaded or finished is there, half an u
     assert.deepEqual([success_count, batch_count], [rows, rows]);
   }
   // The times, not the states just after the start: a start may take longer than what is waited for.
-  const { batches } = JSON.parse((await caller.control('GET', 'batches')).text) as { batches: BatchSummary[] };
+  const { batches } = JSON.parse((await caller.control('GET', 'batches')).text) as {
+    batches: BatchSummary[];
+  };
   for (const { batch_id } of [late, stuck]) {
     const summary = batches.find((one) => one.batch_id === batch_id);
     assert.ok(Date.parse(summary?.finished ?? '') - Date.parse(summary?.uploaded ?? '') >= 4_000);
@@ -140,7 +145,10 @@ test('after SIGKILL imports and decisions are there in every state, and imports 
     { operation: 'upload_import', action: 'late_event', by: '3s' },
     { operation: 'ingest', action: 'stuck', for: '3s', skip: 1 },
   ];
-  const victim = new Victim(t, dataDirectory(t), { faults, imports: { fail: [{ contains: 'poison' }] } });
+  const victim = new Victim(t, dataDirectory(t), {
+    faults,
+    imports: { fail: [{ contains: 'poison' }] },
+  });
   const caller = await victim.start();
   const jsonl = '{"type":"a","data":{}}\n'.repeat(3);
   const [late, stuck, created] = [await caller.newImport(), await caller.newImport(), await caller.newImport()];
@@ -160,7 +168,9 @@ test('after SIGKILL imports and decisions are there in every state, and imports 
   assert.equal((await caller.decision(`${batch_id}-1`)).metadata.ref, '1');
   assert.equal((await caller.decision('made')).decision_status, 'PENDING');
   for (const { import_id } of [late, stuck]) assert.equal((await caller.untilImport(import_id, 'COMPLETE')).record_count, 3);
-  const { imports } = JSON.parse((await caller.control('GET', 'imports')).text) as { imports: ImportSummary[] };
+  const { imports } = JSON.parse((await caller.control('GET', 'imports')).text) as {
+    imports: ImportSummary[];
+  };
   for (const { uploaded, finished } of imports.slice(0, 2)) {
     assert.ok(Date.parse(finished ?? '') - Date.parse(uploaded ?? '') >= 3_000);
   }

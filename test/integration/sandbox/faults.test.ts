@@ -41,7 +41,13 @@ for (const operation of OPERATIONS) {
 
   test(`${operation}, answer: 429 with Retry-After, 503, 401, 400 and 403 instead of the effect`, async (t) => {
     for (const status of [429, 503, 401, 400, 403]) {
-      const { caller } = await withFault(t, { operation, action: 'answer', status, retryAfter: '1500ms', code: 'SlowDown' });
+      const { caller } = await withFault(t, {
+        operation,
+        action: 'answer',
+        status,
+        retryAfter: '1500ms',
+        code: 'SlowDown',
+      });
       const reply = await perform[operation](caller);
       assert.deepEqual([reply.status, reply.headers['retry-after']], [status, '2']);
       const isTransfer = /^upload|^download/.test(operation);
@@ -109,7 +115,11 @@ test('answer: body and headers can be anything, such as a 200 that is not JSON',
 
 test('upload and download, slow: the bytes come no faster than the rate', async (t) => {
   for (const operation of ['upload', 'download'] as const) {
-    const { caller } = await withFault(t, { operation, action: 'slow', bytesPerSecond: CSV.length * 5 });
+    const { caller } = await withFault(t, {
+      operation,
+      action: 'slow',
+      bytesPerSecond: CSV.length * 5,
+    });
     const begin = performance.now();
     assert.equal((await perform[operation](caller)).status, 200);
     assert.ok(performance.now() - begin >= 150);
@@ -117,13 +127,22 @@ test('upload and download, slow: the bytes come no faster than the rate', async 
 });
 
 test('create_batch, state: the variant WATING_FOR_UPLOAD of the document', async (t) => {
-  const { caller } = await withFault(t, { operation: 'create_batch', action: 'state', state: 'WATING_FOR_UPLOAD' });
+  const { caller } = await withFault(t, {
+    operation: 'create_batch',
+    action: 'state',
+    state: 'WATING_FOR_UPLOAD',
+  });
   assert.equal((await caller.create()).batch_status, 'WATING_FOR_UPLOAD');
   assert.equal((await caller.create()).batch_status, 'WAITING_FOR_UPLOAD');
 });
 
 test('get_batch, state: a state never heard of, without download address', async (t) => {
-  const { caller } = await withFault(t, { operation: 'get_batch', action: 'state', state: 'ARCHIVED', times: 2 });
+  const { caller } = await withFault(t, {
+    operation: 'get_batch',
+    action: 'state',
+    state: 'ARCHIVED',
+    times: 2,
+  });
   const { batch_id } = await caller.create();
   for (const status of ['ARCHIVED', 'ARCHIVED', 'WAITING_FOR_UPLOAD']) {
     const { batch_status, download_url } = await caller.retrieve(batch_id);
@@ -149,7 +168,11 @@ test('get_batch, expired_url: the download address has expired, asking again giv
 });
 
 test('create_batch, repeat_id: the batch before is given out again', async (t) => {
-  const { caller, sandbox } = await withFault(t, { operation: 'create_batch', action: 'repeat_id', skip: 1 });
+  const { caller, sandbox } = await withFault(t, {
+    operation: 'create_batch',
+    action: 'repeat_id',
+    skip: 1,
+  });
   const first = await caller.create();
   assert.equal((await caller.create()).batch_id, first.batch_id);
   assert.notEqual((await caller.create()).batch_id, first.batch_id);
@@ -157,7 +180,12 @@ test('create_batch, repeat_id: the batch before is given out again', async (t) =
 });
 
 test('create_batch, repeat_id: a fault for one content type gives out a batch of that type, whatever came between', async (t) => {
-  const { caller } = await withFault(t, { operation: 'create_batch', action: 'repeat_id', skip: 1, match: { type: 'comment' } });
+  const { caller } = await withFault(t, {
+    operation: 'create_batch',
+    action: 'repeat_id',
+    skip: 1,
+    match: { type: 'comment' },
+  });
   const first = await caller.create('comment');
   await caller.create('message');
   assert.equal((await caller.create('comment')).batch_id, first.batch_id);
@@ -227,7 +255,9 @@ test('review, rows: the file is spoiled, the counts of the batch tell the truth'
   });
   const batch = await caller.reviewed(CSV);
   assert.equal(batch.success_count, 20);
-  const rows: Record<string, string>[] = parse((await caller.results(batch)).text, { columns: true });
+  const rows: Record<string, string>[] = parse((await caller.results(batch)).text, {
+    columns: true,
+  });
   const refs = rows.map(({ ref }) => ref ?? '');
   assert.equal(rows.length, 20 - 2 + 3 + 5);
   assert.equal(refs.filter((ref) => ref === '{"broken').length, 4);
@@ -255,7 +285,12 @@ test('review, file: a web page, a header alone or a row of commas, while the cou
     ['header_only', /^Content,Status[^\n]*,ref\n$/],
     ['commas', /^Content,Status[^\n]*,ref\n,{70000}\n$/],
   ] as const) {
-    const { caller } = await withFault(t, { operation: 'review', action: 'file', as, bytes: 70_000 });
+    const { caller } = await withFault(t, {
+      operation: 'review',
+      action: 'file',
+      as,
+      bytes: 70_000,
+    });
     const batch = await caller.reviewed(CSV);
     assert.equal(batch.success_count, 20);
     assert.match((await caller.results(batch)).text, expected);
@@ -277,7 +312,11 @@ test('get_batch, quote: content stands in an error message, or as the status', a
 });
 
 test('create_import: a state, an expired address and the import before again', async (t) => {
-  const state = await withFault(t, { operation: 'create_import', action: 'state', state: 'ON_HOLD' });
+  const state = await withFault(t, {
+    operation: 'create_import',
+    action: 'state',
+    state: 'ON_HOLD',
+  });
   assert.equal((await state.caller.newImport()).import_status, 'ON_HOLD');
   const expired = await withFault(t, { operation: 'create_import', action: 'expired_url' });
   assert.match((await perform.upload_import(expired.caller)).text, /Request has expired/);
@@ -336,7 +375,11 @@ test('ingest, import_failed: FAILED with its records counted; stuck: IN_PROGRESS
 });
 
 test('a refused request uses up no fault', async (t) => {
-  const { caller } = await withFault(t, { operation: 'create_batch', action: 'answer', status: 503 });
+  const { caller } = await withFault(t, {
+    operation: 'create_batch',
+    action: 'answer',
+    status: 503,
+  });
   assert.equal((await caller.post({})).status, 400);
   assert.equal((await caller.post({ type: 'a' }, { 'content-type': 'application/json' })).status, 401);
   assert.equal((await caller.post({ type: 'a' })).status, 503);
@@ -344,7 +387,12 @@ test('a refused request uses up no fault', async (t) => {
 
 test('faults can be set, added and watched while running, over the control endpoint', async (t) => {
   const { caller } = await sandboxFor(t);
-  const hit = { operation: 'create_batch', action: 'answer', status: 503, match: { type: 'image' } };
+  const hit = {
+    operation: 'create_batch',
+    action: 'answer',
+    status: 503,
+    match: { type: 'image' },
+  };
   assert.equal((await caller.control('PUT', 'faults', [hit])).status, 200);
   assert.equal((await caller.control('POST', 'faults', [{ ...hit, status: 500, match: {} }])).status, 200);
   const statuses: number[] = [];

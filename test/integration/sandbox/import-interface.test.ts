@@ -57,16 +57,26 @@ test('3.2, 4.4 an import waits for its upload, is IN_PROGRESS for the import tim
   clock.advance(5_000);
   while (sandbox.imports()[0]?.records === 0) await caller.retrieveImport(import_id);
   clock.advance(9_999);
-  assert.deepEqual(await caller.retrieveImport(import_id), { import_id, import_status: 'IN_PROGRESS', record_count: 2 });
+  assert.deepEqual(await caller.retrieveImport(import_id), {
+    import_id,
+    import_status: 'IN_PROGRESS',
+    record_count: 2,
+  });
   clock.advance(1);
-  assert.deepEqual(await caller.retrieveImport(import_id), { import_id, import_status: 'COMPLETE', record_count: 2 });
+  assert.deepEqual(await caller.retrieveImport(import_id), {
+    import_id,
+    import_status: 'COMPLETE',
+    record_count: 2,
+  });
   assert.equal((await caller.uploadJsonl(upload_url, '{}')).status, 200);
   assert.equal((await caller.retrieveImport(import_id)).import_status, 'COMPLETE');
 });
 
 test('2.5 a file that is not JSON Lines of {type, data}, or that the policy fails, ends in FAILED and says why', async (t) => {
   const fail = [{ type: 'user', contains: 'poison' }];
-  const { caller, sandbox } = await sandboxFor(t, { policy: { imports: { types: ['user', 'order'], fail } } });
+  const { caller, sandbox } = await sandboxFor(t, {
+    policy: { imports: { types: ['user', 'order'], fail } },
+  });
   for (const [jsonl, problem] of [
     ['', /the upload is empty/],
     [`${JSONL}oops\n`, /^line 3 is not JSON$/],
@@ -88,7 +98,13 @@ test('checkers see every import and its content, without a key', async (t) => {
   assert.deepEqual(inside.totals, { imports: 2, uploads: 1, records: 2 });
   assert.deepEqual(inside.imports, sandbox.imports());
   const [{ created, uploaded, finished, ...first }] = inside.imports;
-  assert.deepEqual(first, { import_id: id, import_status: 'COMPLETE', records: 2, fault: null, problem: null });
+  assert.deepEqual(first, {
+    import_id: id,
+    import_status: 'COMPLETE',
+    records: 2,
+    fault: null,
+    problem: null,
+  });
   assert.ok(Date.parse(created) <= Date.parse(uploaded) && Date.parse(uploaded) <= Date.parse(finished));
   const content = await caller.control('GET', `imports/${id}/content`);
   assert.deepEqual([content.text, content.headers['content-type']], [JSONL, 'application/jsonl']);

@@ -3,5 +3,10 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { API_KEY } from './caller.ts';
 
 const [dataDir = '', port = '0', policy = '{}'] = process.argv.slice(2);
-const sandbox = await startSandbox({ dataDir, port: Number(port), policy: JSON.parse(policy), apiKeys: [API_KEY] });
+const sandbox = await startSandbox({
+  dataDir,
+  port: Number(port),
+  policy: JSON.parse(policy),
+  apiKeys: [API_KEY],
+});
 process.stdout.write(`${sandbox.baseUrl}\n`);

@@ -97,7 +97,10 @@ test('a connection cut in the upload: the object is absent, nothing stays on dis
   t.after(() => rmSync(dataDir, { recursive: true }));
   const { caller, sandbox } = await sandboxFor(t, { dataDir });
   const { batch_id, upload_url } = await caller.create();
-  const cut = request(upload_url, { method: 'PUT', headers: { 'content-type': 'text/csv', 'content-length': '1000000' } });
+  const cut = request(upload_url, {
+    method: 'PUT',
+    headers: { 'content-type': 'text/csv', 'content-length': '1000000' },
+  });
   cut.on('error', () => {});
   cut.write('Content\n');
   const uploads = join(dataDir, 'uploads');
@@ -110,7 +113,9 @@ test('a connection cut in the upload: the object is absent, nothing stays on dis
 });
 
 test('an upload over the limit: 400 EntityTooLarge', async (t) => {
-  const { caller } = await sandboxFor(t, { policy: { storage: { maxUploadBytes: `${CSV.length}B` } } });
+  const { caller } = await sandboxFor(t, {
+    policy: { storage: { maxUploadBytes: `${CSV.length}B` } },
+  });
   const { upload_url } = await caller.create();
   assert.equal(codeOf(await caller.upload(upload_url, `${CSV}x`)), '400 EntityTooLarge');
   assert.equal((await caller.upload(upload_url, CSV)).status, 200);
@@ -161,7 +166,11 @@ test('without a signature: 403 AccessDenied, also for what is not there', async 
 
 test('connections are kept and shared by many requests', async (t) => {
   const { caller, upload_url } = await created(t);
-  const first = await fetch(upload_url, { method: 'PUT', headers: { 'content-type': 'text/csv' }, body: CSV });
+  const first = await fetch(upload_url, {
+    method: 'PUT',
+    headers: { 'content-type': 'text/csv' },
+    body: CSV,
+  });
   await first.text();
   assert.equal(first.headers.get('connection'), 'keep-alive');
   // A refused upload is read to its end, so that the connection stays usable.

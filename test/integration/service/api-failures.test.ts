@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { ServiceFailure } from '../../../src/core/service-error.ts';
+import type { ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import { allOf } from '../../support/canary.ts';
 import { EndlessSleepClock } from '../../unit/service/fakes.ts';
 import { clientFor, deadAddress, httpServer, json, KEY, NEVER, rawServer } from './servers.ts';
 
-const CREATED = { batch_id: 'b-1', batch_status: 'WAITING_FOR_UPLOAD', upload_url: 'https://s3.example/u', download_url: null };
+const CREATED = {
+  batch_id: 'b-1',
+  batch_status: 'WAITING_FOR_UPLOAD',
+  upload_url: 'https://s3.example/u',
+  download_url: null,
+};
 const CREATED_RAW = JSON.stringify(CREATED);
 const FULL_ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CREATED_RAW.length}\r\n\r\n${CREATED_RAW}`;
 
@@ -41,7 +46,9 @@ test('each final status becomes its failure, is not tried again and leaves no or
 test('408, 429 and every 5xx are tried again until they pass', async (t) => {
   const passing = [408, 429, 500, 502, 503, 504, 599];
   const server = await httpServer(t, (response, _, index) => json(response, passing[index] ?? 200, CREATED));
-  const { client, observer, clock } = clientFor(t, server.url, { retry: { maxRetries: 10, maxElapsedMs: 600_000 } });
+  const { client, observer, clock } = clientFor(t, server.url, {
+    retry: { maxRetries: 10, maxElapsedMs: 600_000 },
+  });
   assert.equal((await client.createBatch('email', NEVER)).batchId, 'b-1');
   assert.deepEqual(
     observer.retries,
@@ -184,7 +191,12 @@ test('an answer that makes no sense counts as a failed request, and is named', a
   for (const [body, message] of cases) {
     const server = await httpServer(t, (response) => response.writeHead(200).end(body));
     const { client, observer } = clientFor(t, server.url);
-    await assert.rejects(client.getDecision('d-1', NEVER), { name: 'ServiceError', failure: 'protocol', status: 200, message });
+    await assert.rejects(client.getDecision('d-1', NEVER), {
+      name: 'ServiceError',
+      failure: 'protocol',
+      status: 200,
+      message,
+    });
     assert.deepEqual(observer.requests, ['get_decision protocol']);
   }
 });
@@ -200,7 +212,9 @@ test('nobody listening: unavailable after retries, and no orphan, since nothing 
 });
 
 test('a host that does not exist is told as such', async (t) => {
-  const { client, observer } = clientFor(t, 'https://no-such-host.invalid', { retry: { maxRetries: 0 } });
+  const { client, observer } = clientFor(t, 'https://no-such-host.invalid', {
+    retry: { maxRetries: 0 },
+  });
   await assert.rejects(client.createBatch('email', NEVER), {
     failure: 'unavailable',
     message: /no-such-host\.invalid.* could not be reached/,
@@ -210,8 +224,13 @@ test('a host that does not exist is told as such', async (t) => {
 
 test('a TLS handshake that fails is told as such, and leaves no orphan', async (t) => {
   const server = await rawServer(t, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), { retry: { maxRetries: 0 } });
-  await assert.rejects(client.createBatch('email', NEVER), { failure: 'unavailable', message: /TLS handshake failed/ });
+  const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), {
+    retry: { maxRetries: 0 },
+  });
+  await assert.rejects(client.createBatch('email', NEVER), {
+    failure: 'unavailable',
+    message: /TLS handshake failed/,
+  });
   assert.equal(observer.orphans, 0);
 });
 
@@ -314,7 +333,10 @@ test('an answer that is not HTTP, or has no end, is a protocol error', async (t)
     `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`,
   ]) {
     const garbage = await rawServer(t, (socket) => socket.write(answer));
-    await assert.rejects(clientFor(t, garbage.url).client.getBatch('b-1', NEVER), { failure: 'protocol', message: /not HTTP/ });
+    await assert.rejects(clientFor(t, garbage.url).client.getBatch('b-1', NEVER), {
+      failure: 'protocol',
+      message: /not HTTP/,
+    });
   }
   const endless = await httpServer(t, (response) => {
     response.writeHead(200);
@@ -358,7 +380,10 @@ test('an abort ends the wait for a key, a permit and a retry at once', async (t)
   const isReason = (error: unknown) => error === reason;
 
   const noKey = new AbortController();
-  const { client: keyless } = clientFor(t, server.url, { apiKey: () => new Promise(() => {}), maxConcurrentRequests: 1 });
+  const { client: keyless } = clientFor(t, server.url, {
+    apiKey: () => new Promise(() => {}),
+    maxConcurrentRequests: 1,
+  });
   const first = keyless.getBatch('b-1', { signal: noKey.signal });
   const queued = new AbortController();
   const second = keyless.getBatch('b-1', { signal: queued.signal });

@@ -8,12 +8,21 @@ const CREATED = {
   upload_url: 'https://s3.example/u?X-Amz-Signature=s',
   download_url: null,
 };
-const COUNTS = { batch_count: 5, success_count: 3, pending_count: 0, error_count: 2, cancelled_count: 0 };
+const COUNTS = {
+  batch_count: 5,
+  success_count: 3,
+  pending_count: 0,
+  error_count: 2,
+  cancelled_count: 0,
+};
 
 test('creating a batch sends the type as JSON with the bearer key (4.1, 5)', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, CREATED));
   const { client, observer } = clientFor(t, server.url);
-  assert.deepEqual(await client.createBatch('email', NEVER), { batchId: 'b-1', uploadUrl: CREATED.upload_url });
+  assert.deepEqual(await client.createBatch('email', NEVER), {
+    batchId: 'b-1',
+    uploadUrl: CREATED.upload_url,
+  });
   const [request] = server.seen;
   assert.equal(`${request?.method} ${request?.url}`, 'POST /v1/batches');
   assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
@@ -66,7 +75,11 @@ test('a created batch without a usable id or upload address is a protocol error,
   for (const [body, expected] of broken) {
     const server = await httpServer(t, (response) => json(response, 200, body));
     const { client, observer } = clientFor(t, server.url);
-    await assert.rejects(client.createBatch('email', NEVER), { failure: 'protocol', status: 200, message: expected });
+    await assert.rejects(client.createBatch('email', NEVER), {
+      failure: 'protocol',
+      status: 200,
+      message: expected,
+    });
     assert.deepEqual([server.seen.length, observer.orphans], [1, 1]);
   }
 });
@@ -109,7 +122,13 @@ test('retrieving a batch gives status, address and counts (4.2)', async (t) => {
 
 test('a retrieved batch may lack its counts, id and type, and may have a status nobody knows', async (t) => {
   const server = await httpServer(t, (response) =>
-    json(response, 200, { batch_status: 'ON_FIRE', download_url: null, success_count: -1, error_count: '3', batch_count: 1.5 }),
+    json(response, 200, {
+      batch_status: 'ON_FIRE',
+      download_url: null,
+      success_count: -1,
+      error_count: '3',
+      batch_count: 1.5,
+    }),
   );
   assert.deepEqual(await clientFor(t, server.url).client.getBatch('b-1', NEVER), {
     batchId: 'b-1',
@@ -117,7 +136,13 @@ test('a retrieved batch may lack its counts, id and type, and may have a status 
     status: undefined,
     rawStatus: 'ON_FIRE',
     downloadUrl: undefined,
-    counts: { total: undefined, success: undefined, pending: undefined, error: undefined, cancelled: undefined },
+    counts: {
+      total: undefined,
+      success: undefined,
+      pending: undefined,
+      error: undefined,
+      cancelled: undefined,
+    },
   });
 });
 
@@ -141,7 +166,9 @@ test('a status counts in any case, and what is not shaped like one is not repeat
 test('a retrieved batch without a status, or that is another one, is a protocol error', async (t) => {
   for (const body of [{ batch_id: 'b-1' }, { batch_id: 'b-2', batch_status: 'SUCCESS' }]) {
     const server = await httpServer(t, (response) => json(response, 200, body));
-    await assert.rejects(clientFor(t, server.url).client.getBatch('b-1', NEVER), { failure: 'protocol' });
+    await assert.rejects(clientFor(t, server.url).client.getBatch('b-1', NEVER), {
+      failure: 'protocol',
+    });
   }
 });
 
@@ -172,7 +199,9 @@ test('the key is asked for at every request, also between retries', async (t) =>
 
 test('without a usable key nothing is sent and the error says what to do', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, CREATED));
-  const unreadable = Object.assign(new Error('ENOENT: no such file /secret/hunter22'), { code: 'ENOENT' });
+  const unreadable = Object.assign(new Error('ENOENT: no such file /secret/hunter22'), {
+    code: 'ENOENT',
+  });
   const keys: [() => Promise<string>, RegExp][] = [
     [() => Promise.reject(unreadable), /could not be read \(ENOENT\); check that the API key/],
     [async () => '', /the API key is empty/],

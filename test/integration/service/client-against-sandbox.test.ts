@@ -91,12 +91,18 @@ test('every operation survives resets, busy answers and silence', async (t) => {
 
 test('a wrong key is unauthorized', async (t) => {
   const { client } = await sandboxAndClient(t, {}, { apiKey: async () => 'sk-live-wrong' });
-  await assert.rejects(client.createBatch('email', NEVER), { failure: 'unauthorized', status: 401 });
+  await assert.rejects(client.createBatch('email', NEVER), {
+    failure: 'unauthorized',
+    status: 401,
+  });
 });
 
 test('an unknown batch is not found', async (t) => {
   const { client } = await sandboxAndClient(t);
-  await assert.rejects(client.getBatch('no-such-batch', NEVER), { failure: 'not_found', status: 404 });
+  await assert.rejects(client.getBatch('no-such-batch', NEVER), {
+    failure: 'not_found',
+    status: 404,
+  });
 });
 
 test('an expired upload address is told as expired, a wrong type as a refused signature, a big body as too large', async (t) => {
@@ -105,14 +111,21 @@ test('an expired upload address is told as expired, a wrong type as a refused si
     faults: [{ operation: 'create_batch', action: 'expired_url' }],
   });
   const expired = await client.createBatch('email', NEVER);
-  await assert.rejects(client.upload(expired.uploadUrl, CSV, UPLOAD), { failure: 'expired', status: 403 });
+  await assert.rejects(client.upload(expired.uploadUrl, CSV, UPLOAD), {
+    failure: 'expired',
+    status: 403,
+  });
   const { uploadUrl } = await client.createBatch('email', NEVER);
   await assert.rejects(client.upload(uploadUrl, CSV, { contentType: 'text/plain', ...NEVER }), {
     failure: 'rejected',
     message: /403 SignatureDoesNotMatch/,
   });
-  await assert.rejects(client.upload(uploadUrl, Buffer.alloc(1025), UPLOAD), { failure: 'too_large' });
-  await assert.rejects(client.upload(uploadUrl, Buffer.alloc(30_000_000), UPLOAD), { failure: 'too_large' });
+  await assert.rejects(client.upload(uploadUrl, Buffer.alloc(1025), UPLOAD), {
+    failure: 'too_large',
+  });
+  await assert.rejects(client.upload(uploadUrl, Buffer.alloc(30_000_000), UPLOAD), {
+    failure: 'too_large',
+  });
 });
 
 test('the misspelt status, and one that nobody knows, are read', async (t) => {
@@ -129,9 +142,14 @@ test('the misspelt status, and one that nobody knows, are read', async (t) => {
 });
 
 test('a download that is cut is told as cut', async (t) => {
-  const { client } = await sandboxAndClient(t, { faults: [{ operation: 'download', action: 'cut', afterBytes: 10 }] });
+  const { client } = await sandboxAndClient(t, {
+    faults: [{ operation: 'download', action: 'cut', afterBytes: 10 }],
+  });
   const { batchId, uploadUrl } = await client.createBatch('email', NEVER);
   await client.upload(uploadUrl, CSV, UPLOAD);
   const { downloadUrl } = await finished(client, batchId);
-  await assert.rejects(collect(client.download(downloadUrl ?? '', NEVER)), { failure: 'protocol', message: /was cut/ });
+  await assert.rejects(collect(client.download(downloadUrl ?? '', NEVER)), {
+    failure: 'protocol',
+    message: /was cut/,
+  });
 });

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { assertSilent, CANARY, secretIn } from '../../support/canary.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -67,7 +67,10 @@ subscribe('undici:request:bodySent', ({ request }) => {
   process.nextTick(() => { throw new Error(holds ? 'dies with a signed address' : 'dies without one'); });
 });`,
   );
-  const stack = await startStack(kafka, directory, { partitions: 1, pipeline: { batch: { maxRows: 4, maxAge: '200ms' } } });
+  const stack = await startStack(kafka, directory, {
+    partitions: 1,
+    pipeline: { batch: { maxRows: 4, maxAge: '200ms' } },
+  });
   try {
     const events = Array.from({ length: 4 }, (_, n) => ({
       value: JSON.stringify({ type: 'post', content: `${CANARY.content} ${n}` }),

@@ -61,9 +61,24 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   ];
   const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
   const { client } = clientFor(t, server.url);
-  const sparse = { decisionId: 'd-1', metadata: {}, metadataJson: '{}', result: null, labels: null, labelsJson: null };
-  assert.deepEqual(await client.getDecision('d-1', NEVER), { ...sparse, status: 'PENDING', rawStatus: 'PENDING' });
-  assert.deepEqual(await client.getDecision('d-1', NEVER), { ...sparse, status: undefined, rawStatus: 'ON_FIRE' });
+  const sparse = {
+    decisionId: 'd-1',
+    metadata: {},
+    metadataJson: '{}',
+    result: null,
+    labels: null,
+    labelsJson: null,
+  };
+  assert.deepEqual(await client.getDecision('d-1', NEVER), {
+    ...sparse,
+    status: 'PENDING',
+    rawStatus: 'PENDING',
+  });
+  assert.deepEqual(await client.getDecision('d-1', NEVER), {
+    ...sparse,
+    status: undefined,
+    rawStatus: 'ON_FIRE',
+  });
   const scored = { ...sparse, status: 'ERROR', rawStatus: 'error', result: '0.75' };
   assert.deepEqual(await client.getDecision('d-1', NEVER), scored);
 });
@@ -101,6 +116,9 @@ test('a decision id is escaped; one that cannot be is refused without a call; an
   const { client } = clientFor(t, server.url);
   for (const bad of ['', '.', '\ud800']) await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
   assert.equal(server.seen.length, 0);
-  await assert.rejects(client.getDecision('a/b', NEVER), { failure: 'not_found', operation: 'get_decision' });
+  await assert.rejects(client.getDecision('a/b', NEVER), {
+    failure: 'not_found',
+    operation: 'get_decision',
+  });
   assert.equal(server.seen[0]?.url, '/v1/decisions/a%2Fb');
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import { USER_AGENT } from '../../../src/service/version.ts';
+import { USER_AGENT } from '../../../src/base/version.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { clientFor, collect, httpServer, NEVER, rawServer } from './servers.ts';
 
 const CSV = Buffer.from('Content,Status\r\nhello,SUCCESS\r\n');
@@ -75,7 +75,10 @@ test('a file that is cut is told as cut, after everything that came before', asy
 test('a file that stops coming ends with the body timeout, as unavailable', async (t) => {
   const server = await rawServer(t, answering('content-length: 1000', CSV, 'wait'));
   const { client } = clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 });
-  await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', message: /stopped in the middle/ });
+  await assert.rejects(collect(client.download(server.url, NEVER)), {
+    failure: 'unavailable',
+    message: /stopped in the middle/,
+  });
 });
 
 test('a file that comes a byte at a time is given up, compressed or not', async (t) => {
@@ -87,8 +90,14 @@ test('a file that comes a byte at a time is given up, compressed or not', async 
       const timer = setInterval(() => response.write(bytes.subarray(at, ++at)), 20);
       response.once('close', () => clearInterval(timer));
     });
-    const { client } = clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 150, retry: { maxRetries: 0 } });
-    await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', message: /BODY_TOO_SLOW/ });
+    const { client } = clientFor(t, 'http://127.0.0.1:9', {
+      bodyTimeoutMs: 150,
+      retry: { maxRetries: 0 },
+    });
+    await assert.rejects(collect(client.download(server.url, NEVER)), {
+      failure: 'unavailable',
+      message: /BODY_TOO_SLOW/,
+    });
   }
 });
 
@@ -100,7 +109,10 @@ test('a reader that takes its time is not taken for a silent server', async (t) 
   let bytes = 0;
   for await (const chunk of client.download(server.url, NEVER)) {
     // By the time that a truly silent server is given up, so would this one have been.
-    if (bytes === 0) await assert.rejects(collect(client.download(silent.url, NEVER)), { message: /stopped in the middle/ });
+    if (bytes === 0)
+      await assert.rejects(collect(client.download(silent.url, NEVER)), {
+        message: /stopped in the middle/,
+      });
     bytes += chunk.length;
   }
   assert.equal(bytes, body.length);
@@ -195,8 +207,14 @@ test('an expired download address is told as expired, other refusals with their 
     response.writeHead(403).end(index === 0 ? xml('AccessDenied', 'Request has expired') : xml('SignatureDoesNotMatch', 'x')),
   );
   const { client } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'expired', status: 403 });
-  await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'rejected', message: /SignatureDoesNotMatch/ });
+  await assert.rejects(collect(client.download(server.url, NEVER)), {
+    failure: 'expired',
+    status: 403,
+  });
+  await assert.rejects(collect(client.download(server.url, NEVER)), {
+    failure: 'rejected',
+    message: /SignatureDoesNotMatch/,
+  });
 });
 
 test('a download is tried again until its headers come, and follows redirects', async (t) => {
@@ -220,7 +238,9 @@ test('an abort ends a download at once with its reason, before and in the middle
       arrived.resolve();
     });
     const controller = new AbortController();
-    const chunks = clientFor(t, 'http://127.0.0.1:9').client.download(server.url, { signal: controller.signal });
+    const chunks = clientFor(t, 'http://127.0.0.1:9').client.download(server.url, {
+      signal: controller.signal,
+    });
     if (sendFirst) assert.deepEqual((await chunks.next()).value, CSV);
     const next = chunks.next();
     await arrived.promise;

@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
 
-const CREATED = { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url: 'https://s3.example/u?X-Amz-Signature=s' };
+const CREATED = {
+  import_id: 'i-1',
+  import_status: 'WAITING_FOR_UPLOAD',
+  upload_url: 'https://s3.example/u?X-Amz-Signature=s',
+};
 
 test('creating an import is a POST without a body, with the bearer key (4.3, 5)', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, CREATED));
   const { client, observer } = clientFor(t, server.url);
-  assert.deepEqual(await client.createImport(NEVER), { importId: 'i-1', uploadUrl: CREATED.upload_url });
+  assert.deepEqual(await client.createImport(NEVER), {
+    importId: 'i-1',
+    uploadUrl: CREATED.upload_url,
+  });
   const [request] = server.seen;
   assert.equal(`${request?.method} ${request?.url}`, 'POST /v1/import');
   assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
@@ -126,5 +133,9 @@ test('an import id that cannot stand in a path is refused without a call, an unk
   const { client } = clientFor(t, server.url);
   for (const bad of ['', '..', '\ud800']) await assert.rejects(client.getImport(bad, NEVER), { failure: 'rejected' });
   assert.equal(server.seen.length, 0);
-  await assert.rejects(client.getImport('i-9', NEVER), { failure: 'not_found', status: 404, operation: 'get_import' });
+  await assert.rejects(client.getImport('i-9', NEVER), {
+    failure: 'not_found',
+    status: 404,
+    operation: 'get_import',
+  });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';
-import type { LookupAll } from '../../../src/service/connector.ts';
+import type { LookupAll } from '../../../src/http/dialer.ts';
 import { clientFor, collect, httpServer, NEVER, rawServer } from './servers.ts';
 
 const CSV = { contentType: 'text/csv', ...NEVER };
@@ -11,7 +11,10 @@ const HERE = 'http://127.0.0.1:9';
 const AWAY = 'https://review.example.com';
 
 /** Names resolve to these addresses, one answer after the other; the last one stays. */
-function resolving(...answers: string[][]): { readonly lookup: LookupAll; readonly asked: string[] } {
+function resolving(...answers: string[][]): {
+  readonly lookup: LookupAll;
+  readonly asked: string[];
+} {
   const asked: string[] = [];
   const lookup: LookupAll = (host, _options, callback) => {
     const addresses = answers[Math.min(asked.push(host), answers.length) - 1] ?? [];
@@ -28,7 +31,10 @@ const named = (url: string, host: string) => url.replace('127.0.0.1', host);
 test('a name that resolves to an address of this network is not connected to, nor one that resolves to both kinds only there', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', 'fe80::1']) {
-    const { client, observer } = clientFor(t, AWAY, { allowHttp: ['files.example.com'], lookup: resolving([address]).lookup });
+    const { client, observer } = clientFor(t, AWAY, {
+      allowHttp: ['files.example.com'],
+      lookup: resolving([address]).lookup,
+    });
     const url = named(server.url, 'files.example.com');
     const refused = { failure: 'blocked', message: /its address is not a public one/ };
     await assert.rejects(client.upload(url, BODY, CSV), refused, address);
@@ -50,7 +56,11 @@ test('a name that changes between two connections is looked at each time: there 
   const server = await httpServer(t, (response) => response.writeHead(200, { connection: 'close' }).end());
   const allowPrivate = ['127.0.0.0/8'];
   const dns = resolving(['127.0.0.1'], ['169.254.169.254'], ['10.0.0.1']);
-  const { client } = clientFor(t, AWAY, { allowHttp: ['files.example.com'], allowPrivate, lookup: dns.lookup });
+  const { client } = clientFor(t, AWAY, {
+    allowHttp: ['files.example.com'],
+    allowPrivate,
+    lookup: dns.lookup,
+  });
   const url = named(server.url, 'files.example.com');
   await client.upload(url, BODY, CSV);
   await assert.rejects(client.upload(url, BODY, CSV), { failure: 'blocked' });
@@ -63,7 +73,10 @@ test('the service itself may be anywhere, and no transfer uses its connections',
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"batch_id":"b","upload_url":"https://x.example/"}'),
   );
   const baseUrl = named(server.url, 'review.corp');
-  const { client } = clientFor(t, baseUrl, { allowHttp: ['review.corp'], ...resolving(['127.0.0.1']) });
+  const { client } = clientFor(t, baseUrl, {
+    allowHttp: ['review.corp'],
+    ...resolving(['127.0.0.1']),
+  });
   await client.createBatch('email', NEVER);
   await assert.rejects(client.upload(`${baseUrl}/file`, BODY, CSV), { failure: 'blocked' });
   const allowed = clientFor(t, baseUrl, {
@@ -97,7 +110,9 @@ test('each redirect goes through the same checks', async (t) => {
     await assert.rejects(client.upload(server.url, BODY, CSV), { failure: 'blocked', message }, location);
   }
   const other = await httpServer(t, (response) => response.writeHead(307, { location: target.url }).end());
-  const { client } = clientFor(t, HERE, { transferHosts: [`127.0.0.1:${new URL(other.url).port}`] });
+  const { client } = clientFor(t, HERE, {
+    transferHosts: [`127.0.0.1:${new URL(other.url).port}`],
+  });
   await assert.rejects(client.upload(other.url, BODY, CSV), {
     failure: 'blocked',
     message: /not one of service\.transfer\.hosts/,
@@ -165,7 +180,10 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
   ];
   // It asks to look elsewhere for what became of the request.
   const seeOther = await httpServer(t, (response) => response.writeHead(303, { location: '/done' }).end());
-  await assert.rejects(clientFor(t, HERE).client.upload(seeOther.url, BODY, CSV), { failure: 'protocol', mayHaveArrived: true });
+  await assert.rejects(clientFor(t, HERE).client.upload(seeOther.url, BODY, CSV), {
+    failure: 'protocol',
+    mayHaveArrived: true,
+  });
   for (const [first, mayHaveArrived] of answers) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!received.endsWith('hello\r\n')) return;
@@ -191,10 +209,18 @@ test('the value of an extra header that cannot be had or sent is waited for, and
       response.writeHead(index === 0 ? 500 : 403).end(index === 0 ? '' : expired),
     );
     const values = [() => 'good', broken, () => 'good'];
-    const { client, observer } = clientFor(t, HERE, { uploadHeaders: { 'x-secret': () => (values.shift() ?? broken)() } });
-    await assert.rejects(client.upload(server.url, BODY, CSV), { failure: 'expired', mayHaveArrived: true });
+    const { client, observer } = clientFor(t, HERE, {
+      uploadHeaders: { 'x-secret': () => (values.shift() ?? broken)() },
+    });
+    await assert.rejects(client.upload(server.url, BODY, CSV), {
+      failure: 'expired',
+      mayHaveArrived: true,
+    });
     assert.deepEqual(observer.retries, ['upload 500', 'upload no_header']);
-    const never = clientFor(t, HERE, { downloadHeaders: { 'x-secret': broken }, retry: { maxRetries: 0 } }).client;
+    const never = clientFor(t, HERE, {
+      downloadHeaders: { 'x-secret': broken },
+      retry: { maxRetries: 0 },
+    }).client;
     await assert.rejects(collect(never.download(server.url, NEVER)), (error: Error & { failure: string }) => {
       assert.match(error.message, /the value of the extra header "x-secret" cannot be had, or not be sent/);
       return error.failure === 'unavailable' && !error.message.includes('hunter22');
@@ -227,5 +253,7 @@ test('an answer with more headers than any honest one is not read', async (t) =>
     for (let n = 0; n < 40; n++) response.setHeader(`x-padding-${n}`, 'x'.repeat(1000));
     response.end();
   });
-  await assert.rejects(collect(clientFor(t, HERE).client.download(server.url, NEVER)), { failure: 'protocol' });
+  await assert.rejects(collect(clientFor(t, HERE).client.download(server.url, NEVER)), {
+    failure: 'protocol',
+  });
 });

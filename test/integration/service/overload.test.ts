@@ -4,7 +4,12 @@ import type { ServerResponse } from 'node:http';
 import test from 'node:test';
 import { clientFor, collect, httpServer, json, NEVER } from './servers.ts';
 
-const CREATED = { batch_id: 'b', batch_status: 'WAITING_FOR_UPLOAD', upload_url: 'http://storage.invalid/u', download_url: null };
+const CREATED = {
+  batch_id: 'b',
+  batch_status: 'WAITING_FOR_UPLOAD',
+  upload_url: 'http://storage.invalid/u',
+  download_url: null,
+};
 const CSV = Buffer.from('Content\r\nhello\r\n');
 const UPLOAD = { contentType: 'text/csv', ...NEVER };
 const SLOW_DOWN = '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>';
@@ -31,7 +36,10 @@ test('after a 429 half as many requests go out at once, and storage is not held 
       json(response, 200, CREATED);
     });
   });
-  const { client, observer } = clientFor(t, server.url, { maxConcurrentRequests: 8, retry: { baseMs: 10, capMs: 10 } });
+  const { client, observer } = clientFor(t, server.url, {
+    maxConcurrentRequests: 8,
+    retry: { baseMs: 10, capMs: 10 },
+  });
   await Promise.all(Array.from({ length: 8 }, () => client.createBatch('post', NEVER)));
   assert.ok(most <= 4, `${most} at once`);
   assert.deepEqual(observer.limits, ['api 8', 'storage 8', 'api 4']);
@@ -42,7 +50,9 @@ test('an overloaded storage halves its transfers, and its Retry-After is a floor
     if (index % 2 === 0) response.writeHead(503, { 'retry-after': '7', 'content-type': 'application/xml' }).end(SLOW_DOWN);
     else response.end(CSV);
   });
-  const { client, clock, observer } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 8 });
+  const { client, clock, observer } = clientFor(t, 'http://127.0.0.1:9', {
+    maxConcurrentTransfers: 8,
+  });
   await client.upload(`${server.url}/u`, CSV, UPLOAD);
   assert.deepEqual(await collect(client.download(`${server.url}/d`, NEVER)), CSV);
   assert.deepEqual(observer.retries, ['upload 503', 'download 503']);
@@ -67,6 +77,12 @@ test("S3's words of overload are tried again whatever the status beside them", a
 test('a Retry-After longer than the retries may take comes out with the error, for transfers too', async (t) => {
   const server = await httpServer(t, (response) => response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN));
   const { client } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(client.upload(server.url, CSV, UPLOAD), { failure: 'unavailable', retryAfterMs: 600_000 });
-  await assert.rejects(collect(client.download(server.url, NEVER)), { failure: 'unavailable', retryAfterMs: 600_000 });
+  await assert.rejects(client.upload(server.url, CSV, UPLOAD), {
+    failure: 'unavailable',
+    retryAfterMs: 600_000,
+  });
+  await assert.rejects(collect(client.download(server.url, NEVER)), {
+    failure: 'unavailable',
+    retryAfterMs: 600_000,
+  });
 });

@@ -4,18 +4,22 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { type ProxySetting, proxyRules } from '../../../src/service/proxy.ts';
+import { type ProxySetting, proxyRules } from '../../../src/http/proxy.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { clientFor, collect, deadAddress, httpServer, NEVER } from './servers.ts';
 import { httpsServer, pem, proxyServer } from './tls-servers.ts';
 
-const CREATED = { body: JSON.stringify({ batch_id: 'b-1', upload_url: 'https://files.example.com/x' }) };
+const CREATED = {
+  body: JSON.stringify({ batch_id: 'b-1', upload_url: 'https://files.example.com/x' }),
+};
 const CSV = { contentType: 'text/csv', ...NEVER };
 const TLS = { tls: { ca: [pem('ca.pem')] } };
 const BASIC = `Basic ${Buffer.from('me:hunter22secret').toString('base64')}`;
 
-const through = (setting: ProxySetting, env: Record<string, string> = {}) => ({ proxy: proxyRules(setting, env) });
+const through = (setting: ProxySetting, env: Record<string, string> = {}) => ({
+  proxy: proxyRules(setting, env),
+});
 
 test('calls and transfers go through a tunnel, with the credentials of the proxy for the proxy alone', async (t) => {
   const proxy = await proxyServer(t, ({ authorization }) => (authorization === BASIC ? undefined : 407));
@@ -25,7 +29,10 @@ test('calls and transfers go through a tunnel, with the credentials of the proxy
     return CREATED;
   });
   const base = `https://review.example.com:${port}`;
-  const { client } = clientFor(t, base, { ...TLS, ...through({ url: proxy.url, credentials: () => 'me:hunter22secret' }) });
+  const { client } = clientFor(t, base, {
+    ...TLS,
+    ...through({ url: proxy.url, credentials: () => 'me:hunter22secret' }),
+  });
   await client.createBatch('email', NEVER);
   await client.upload(`https://files.example.com:${port}/x?X-Amz-Signature=1`, Buffer.from('x'), CSV);
   await collect(client.download(`https://files.example.com:${port}/x`, NEVER));
@@ -44,7 +51,10 @@ test('http, where it is allowed, goes to the proxy as a whole address', async (t
   const proxy = await proxyServer(t, ({ authorization }) => (authorization === BASIC ? undefined : 407));
   const server = await httpServer(t, (response) => response.end(CREATED.body));
   const { port } = new URL(server.url);
-  const settings = { allowHttp: ['*.corp'], ...through({ url: proxy.url, credentials: 'me:hunter22secret' }) };
+  const settings = {
+    allowHttp: ['*.corp'],
+    ...through({ url: proxy.url, credentials: 'me:hunter22secret' }),
+  };
   const { client } = clientFor(t, `http://review.corp:${port}`, settings);
   await client.createBatch('email', NEVER);
   await client.upload(`http://files.corp:${port}/x?sig=1`, Buffer.from('x'), CSV);
@@ -91,24 +101,39 @@ test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', asyn
     done(null, [{ address: '127.0.0.1', family: 4 }]);
   const envs = [{ HTTPS_PROXY: proxy.url }, { https_proxy: proxy.url, no_proxy: 'other.example.com' }];
   for (const env of envs) {
-    const { client } = clientFor(t, `https://review.example.com:${port}`, { ...TLS, ...through('environment', env) });
+    const { client } = clientFor(t, `https://review.example.com:${port}`, {
+      ...TLS,
+      ...through('environment', env),
+    });
     await client.createBatch('email', NEVER);
   }
   assert.equal(proxy.seen.length, 2);
   for (const env of [{ HTTPS_PROXY: proxy.url, NO_PROXY: '.example.com' }, { HTTP_PROXY: proxy.url }]) {
-    const { client } = clientFor(t, `https://review.example.com:${port}`, { ...TLS, lookup, ...through('environment', env) });
+    const { client } = clientFor(t, `https://review.example.com:${port}`, {
+      ...TLS,
+      lookup,
+      ...through('environment', env),
+    });
     await client.createBatch('email', NEVER);
   }
-  await clientFor(t, `https://127.0.0.1:${port}`, { ...TLS, ...through({ url: proxy.url }) }).client.createBatch('email', NEVER);
+  await clientFor(t, `https://127.0.0.1:${port}`, {
+    ...TLS,
+    ...through({ url: proxy.url }),
+  }).client.createBatch('email', NEVER);
   assert.equal(proxy.seen.length, 2, 'directly');
 });
 
 test('behind a proxy an address that is written out is still checked, a name is for the proxy to resolve', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => CREATED);
-  const { client } = clientFor(t, 'https://review.example.com', { ...TLS, ...through({ url: proxy.url }) });
+  const { client } = clientFor(t, 'https://review.example.com', {
+    ...TLS,
+    ...through({ url: proxy.url }),
+  });
   for (const host of ['10.0.0.1', '169.254.169.254', '[::ffff:127.0.0.1]']) {
-    await assert.rejects(client.upload(`https://${host}:${port}/x`, Buffer.from('x'), CSV), { failure: 'blocked' });
+    await assert.rejects(client.upload(`https://${host}:${port}/x`, Buffer.from('x'), CSV), {
+      failure: 'blocked',
+    });
   }
   assert.deepEqual(proxy.seen, []);
   await client.upload(`https://files.example.com:${port}/x`, Buffer.from('x'), CSV);
@@ -126,7 +151,11 @@ test('a proxy that refuses, wants credentials, is not there or hangs is told as 
   ];
   for (const [url, message] of cases) {
     for (const base of ['https://review.example.com', 'http://review.corp']) {
-      const settings = { retry: { maxRetries: 1 }, allowHttp: ['*.corp'], ...through({ url, credentials: 'me:hunter22secret' }) };
+      const settings = {
+        retry: { maxRetries: 1 },
+        allowHttp: ['*.corp'],
+        ...through({ url, credentials: 'me:hunter22secret' }),
+      };
       const { client, observer } = clientFor(t, base, settings);
       await assert.rejects(client.createBatch('email', NEVER), (error: Error & { failure: string }) => {
         // A 403 to plain http may be the service's own.
@@ -137,7 +166,10 @@ test('a proxy that refuses, wants credentials, is not there or hangs is told as 
       });
       assert.equal(observer.orphans, 0, 'nothing was sent');
     }
-    const { client } = clientFor(t, 'https://review.example.com', { retry: { maxRetries: 0 }, ...through({ url }) });
+    const { client } = clientFor(t, 'https://review.example.com', {
+      retry: { maxRetries: 0 },
+      ...through({ url }),
+    });
     await assert.rejects(client.upload('https://files.example.com/?X-Amz-Signature=1', Buffer.from('x'), CSV), (error: Error) => {
       assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), secret);
       return true;

@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import type { UploadBody } from '../../../src/http/upload-body.ts';
 import { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
-import type { UploadBody } from '../../../src/service/upload-body.ts';
 import { allOf, assertSilent, CANARY } from '../../support/canary.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
 

@@ -88,7 +88,10 @@ test('whatever the other side answers, no share of a key, a query or the content
   const failed = new Set<string>();
   await fc.assert(
     fc.asyncProperty(secrets, async (secret) => {
-      const { client } = clientFor(t, server.url, { apiKey: async () => secret.key, retry: { maxRetries: 1 } });
+      const { client } = clientFor(t, server.url, {
+        apiKey: async () => secret.key,
+        retry: { maxRetries: 1 },
+      });
       for (const [name, next] of Object.entries(answers)) {
         answer = next;
         const presigned = `${server.url}/file?X-Amz-Signature=${encodeURIComponent(secret.query)}`;

@@ -53,7 +53,10 @@ export async function proxyServer(
   const seen: ProxyRequest[] = [];
   const sockets = new Set<Socket>();
   const note = (request: IncomingMessage): ProxyRequest => {
-    const one = { what: `${request.method} ${request.url}`, authorization: request.headers['proxy-authorization'] };
+    const one = {
+      what: `${request.method} ${request.url}`,
+      authorization: request.headers['proxy-authorization'],
+    };
     seen.push(one);
     return one;
   };
@@ -102,7 +105,10 @@ export async function proxyServer(
     for (const socket of sockets) socket.destroy();
   });
   const port = await listening(t, server);
-  return { url: own === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`, seen };
+  return {
+    url: own === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
+    seen,
+  };
 }
 
 async function listening(t: TestContext, server: Server | HttpsServer): Promise<number> {

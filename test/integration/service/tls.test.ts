@@ -8,7 +8,9 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { clientFor, httpServer, NEVER } from './servers.ts';
 import { httpsServer, pem } from './tls-servers.ts';
 
-const CREATED = { body: JSON.stringify({ batch_id: 'b-1', upload_url: 'https://files.example.com/x' }) };
+const CREATED = {
+  body: JSON.stringify({ batch_id: 'b-1', upload_url: 'https://files.example.com/x' }),
+};
 const CSV = { contentType: 'text/csv', ...NEVER };
 const ONCE = { retry: { maxRetries: 0 } };
 const lookup = (_host: string, _options: object, done: (error: null, addresses: { address: string; family: number }[]) => void) =>
@@ -17,7 +19,10 @@ const lookup = (_host: string, _options: object, done: (error: null, addresses: 
 test('an authority of one’s own is trusted for the service and the storage, and those that Node.js knows stay', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
   const url = `https://127.0.0.1:${port}`;
-  const unknown = { failure: 'unavailable', message: /authority is not trusted here: .*service\.tls\.ca.*NODE_EXTRA_CA_CERTS/ };
+  const unknown = {
+    failure: 'unavailable',
+    message: /authority is not trusted here: .*service\.tls\.ca.*NODE_EXTRA_CA_CERTS/,
+  };
   await assert.rejects(clientFor(t, url, ONCE).client.createBatch('email', NEVER), unknown);
   const { client } = clientFor(t, url, { ...ONCE, tls: { ca: [pem('ca.pem')] } });
   assert.equal((await client.createBatch('email', NEVER)).batchId, 'b-1');
@@ -25,7 +30,9 @@ test('an authority of one’s own is trusted for the service and the storage, an
   // One file may be missing of several; a certificate that signed itself is its own authority.
   const { port: selfPort } = await httpsServer(t, () => CREATED, { certificate: 'self' });
   await assert.rejects(clientFor(t, `https://localhost:${selfPort}`, ONCE).client.createBatch('email', NEVER), unknown);
-  const self = clientFor(t, `https://localhost:${selfPort}`, { tls: { ca: [pem('ca.pem'), pem('self.pem')] } });
+  const self = clientFor(t, `https://localhost:${selfPort}`, {
+    tls: { ca: [pem('ca.pem'), pem('self.pem')] },
+  });
   await self.client.createBatch('email', NEVER);
 });
 
@@ -73,8 +80,14 @@ test('files that cannot be used are refused at once, by name, without what is in
 
 test('a redirect from https to http is refused on this side, so that no record is given up for it', async (t) => {
   const target = await httpServer(t, (response) => response.end());
-  const { port } = await httpsServer(t, () => ({ status: 307, headers: { location: `${target.url}/there` } }));
-  const { client, observer } = clientFor(t, 'http://localhost:1', { ...ONCE, tls: { ca: [pem('ca.pem')] } });
+  const { port } = await httpsServer(t, () => ({
+    status: 307,
+    headers: { location: `${target.url}/there` },
+  }));
+  const { client, observer } = clientFor(t, 'http://localhost:1', {
+    ...ONCE,
+    tls: { ca: [pem('ca.pem')] },
+  });
   const refused = { failure: 'blocked', message: /from https to http/, mayHaveArrived: false };
   await assert.rejects(client.upload(`https://127.0.0.1:${port}/file`, Buffer.from('x'), CSV), refused);
   assert.deepEqual(observer.requests, ['upload 307', 'upload blocked']);
@@ -89,7 +102,11 @@ test('https to a port that speaks http, and a certificate of another host, are t
     message: /does not speak TLS: is it http, or another port/,
   });
   const { port } = await httpsServer(t, () => CREATED);
-  const other = clientFor(t, `https://other.test:${port}`, { ...ONCE, lookup, tls: { ca: [pem('ca.pem')] } }).client;
+  const other = clientFor(t, `https://other.test:${port}`, {
+    ...ONCE,
+    lookup,
+    tls: { ca: [pem('ca.pem')] },
+  }).client;
   await assert.rejects(other.createBatch('email', NEVER), {
     failure: 'unavailable',
     message: /certificate is that of another host/,

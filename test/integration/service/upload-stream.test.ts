@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'node:test';
+import type { StreamBody } from '../../../src/http/upload-body.ts';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { StreamBody } from '../../../src/service/upload-body.ts';
 import { clientFor, collect, deadAddress, httpServer, KEY, NEVER } from './servers.ts';
 
 const JSONL = { contentType: 'application/jsonl', ...NEVER };
@@ -165,12 +165,18 @@ test('an abort ends a streamed upload at once and closes its source', async (t) 
 test('an unreachable storage leaves no source open', async (t) => {
   const { client } = clientFor(t, 'http://127.0.0.1:9', { retry: { maxRetries: 1 } });
   const { body, count } = pieces();
-  await assert.rejects(client.upload(await deadAddress(), body, JSONL), { failure: 'unavailable', message: /tried 2 times/ });
+  await assert.rejects(client.upload(await deadAddress(), body, JSONL), {
+    failure: 'unavailable',
+    message: /tried 2 times/,
+  });
   assert.equal(count.opened, count.closed);
 });
 
 test('the sandbox takes a streamed upload, and its refusals are read before the body has gone out', async (t) => {
-  const sandbox = await startSandbox({ apiKeys: [KEY], policy: { storage: { maxUploadBytes: '1MiB' } } });
+  const sandbox = await startSandbox({
+    apiKeys: [KEY],
+    policy: { storage: { maxUploadBytes: '1MiB' } },
+  });
   t.after(() => sandbox.stop());
   const { client } = clientFor(t, sandbox.baseUrl);
   const CSV = { contentType: 'text/csv', ...NEVER };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import test from 'node:test';
-import type { ServiceFailure } from '../../../src/core/service-error.ts';
-import { USER_AGENT } from '../../../src/service/version.ts';
+import { USER_AGENT } from '../../../src/base/version.ts';
+import type { ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import { clientFor, deadAddress, httpServer, json, NEVER, rawServer } from './servers.ts';
 
 const CSV = { contentType: 'text/csv', ...NEVER };
@@ -55,7 +55,10 @@ test('extra headers are sent, except those that are not the caller’s to set', 
     'Content-Type': 'text/plain',
     'content-length': '1',
   };
-  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, { ...CSV, extraHeaders });
+  await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, {
+    ...CSV,
+    extraHeaders,
+  });
   const headers = server.seen[0]?.headers;
   assert.equal(headers?.['x-ms-blob-type'], 'BlockBlob');
   assert.equal(headers?.authorization, undefined);
@@ -93,7 +96,11 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
       assert.ok(!/hunter22|secret-string/.test(error.message), error.message);
       return true;
     });
-    await assert.rejects(client.upload(server.url, BODY, CSV), { failure, status, operation: 'upload' });
+    await assert.rejects(client.upload(server.url, BODY, CSV), {
+      failure,
+      status,
+      operation: 'upload',
+    });
     assert.equal(server.seen.length, 2, 'final answers are not tried again');
   }
 });
@@ -153,7 +160,9 @@ test('once an upload has resolved its body may be written over, also when the st
 
 test('a refusal whose text is cut is still that refusal', async (t) => {
   const server = await rawServer(t, (socket) => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'));
-  await assert.rejects(clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV), { failure: 'too_large' });
+  await assert.rejects(clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV), {
+    failure: 'too_large',
+  });
   assert.equal(server.received.length, 1);
 });
 
@@ -175,9 +184,15 @@ test('an upload may take its size at the minimum speed longer than other request
   const body = Buffer.alloc(1000);
   const slow = await answerLate(400);
   const settings = { headersTimeoutMs: 100, retry: { maxRetries: 0 } };
-  await clientFor(t, 'http://127.0.0.1:9', { ...settings, minUploadBytesPerSecond: 500 }).client.upload(slow.url, body, CSV);
+  await clientFor(t, 'http://127.0.0.1:9', {
+    ...settings,
+    minUploadBytesPerSecond: 500,
+  }).client.upload(slow.url, body, CSV);
   const tooSlow = await answerLate(4000);
-  const hasty = clientFor(t, 'http://127.0.0.1:9', { ...settings, minUploadBytesPerSecond: 1_000_000 });
+  const hasty = clientFor(t, 'http://127.0.0.1:9', {
+    ...settings,
+    minUploadBytesPerSecond: 1_000_000,
+  });
   await assert.rejects(hasty.client.upload(tooSlow.url, body, CSV), {
     failure: 'unavailable',
     message: /did not answer in time/,
@@ -216,7 +231,11 @@ test('a redirect that leads nowhere is a protocol error', async (t) => {
   for (const location of [undefined, 'ftp://host/x', 'http://[bad']) {
     const server = await httpServer(t, (response) => response.writeHead(307, location === undefined ? {} : { location }).end());
     const failed = clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV);
-    await assert.rejects(failed, { failure: 'protocol', status: 307, message: /without saying where to go/ });
+    await assert.rejects(failed, {
+      failure: 'protocol',
+      status: 307,
+      message: /without saying where to go/,
+    });
   }
 });
 
@@ -230,8 +249,14 @@ test('allowUrl is asked for the first address and every redirect, and nothing is
       return url.origin === server.url;
     },
   });
-  await assert.rejects(client.upload(server.url, BODY, CSV), { failure: 'blocked', message: /is not an allowed address/ });
-  await assert.rejects(client.upload(target.url, BODY, CSV), { failure: 'blocked', message: /is not an allowed address/ });
+  await assert.rejects(client.upload(server.url, BODY, CSV), {
+    failure: 'blocked',
+    message: /is not an allowed address/,
+  });
+  await assert.rejects(client.upload(target.url, BODY, CSV), {
+    failure: 'blocked',
+    message: /is not an allowed address/,
+  });
   assert.deepEqual(asked, [server.url, target.url, target.url]);
   assert.equal(target.seen.length, 0);
 });
@@ -259,9 +284,15 @@ test('an abort ends an upload at once, also while it waits for a permit', async 
   const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
   const running = new AbortController();
   const waiting = new AbortController();
-  const first = client.upload(server.url, BODY, { contentType: 'text/csv', signal: running.signal });
+  const first = client.upload(server.url, BODY, {
+    contentType: 'text/csv',
+    signal: running.signal,
+  });
   await arrived.promise;
-  const second = client.upload(server.url, BODY, { contentType: 'text/csv', signal: waiting.signal });
+  const second = client.upload(server.url, BODY, {
+    contentType: 'text/csv',
+    signal: waiting.signal,
+  });
   const reason = new Error('shard lost');
   waiting.abort(reason);
   await assert.rejects(second, (error) => error === reason);
@@ -272,12 +303,17 @@ test('an abort ends an upload at once, also while it waits for a permit', async 
 
 test('the API key is never asked for, nor sent, in a transfer', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, {}));
-  const { client } = clientFor(t, 'http://127.0.0.1:9', { apiKey: () => Promise.reject(new Error('asked')) });
+  const { client } = clientFor(t, 'http://127.0.0.1:9', {
+    apiKey: () => Promise.reject(new Error('asked')),
+  });
   await client.upload(server.url, BODY, CSV);
   assert.equal(server.seen[0]?.headers.authorization, undefined);
 });
 
 test('a storage that cannot be reached is unavailable', async (t) => {
   const { client } = clientFor(t, 'http://127.0.0.1:9', { retry: { maxRetries: 1 } });
-  await assert.rejects(client.upload(await deadAddress(), BODY, CSV), { failure: 'unavailable', message: /tried 2 times/ });
+  await assert.rejects(client.upload(await deadAddress(), BODY, CSV), {
+    failure: 'unavailable',
+    message: /tried 2 times/,
+  });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Health } from '../../../src/telemetry/health.ts';
-import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/http-server.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { Health } from '../../../src/telemetry/health/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/health/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 describe('telemetry server', () => {
   const logger = createLogger({ level: 'silent' });
@@ -23,7 +23,11 @@ describe('telemetry server', () => {
 
   const get = async (path: string, init?: RequestInit) => {
     const response = await fetch(server.url + path, init);
-    return { status: response.status, type: response.headers.get('content-type'), body: await response.text() };
+    return {
+      status: response.status,
+      type: response.headers.get('content-type'),
+      body: await response.text(),
+    };
   };
 
   it('serves the metrics, health among them, in the format of Prometheus', async () => {
@@ -55,7 +59,10 @@ describe('telemetry server', () => {
     nowMs = 5_000;
     const stuck = await get('/livez');
     assert.equal(stuck.status, 503);
-    assert.deepEqual(JSON.parse(stuck.body), { status: 'stuck', loops: [{ name: 'intake', state: 'stuck', seconds: 5 }] });
+    assert.deepEqual(JSON.parse(stuck.body), {
+      status: 'stuck',
+      loops: [{ name: 'intake', state: 'stuck', seconds: 5 }],
+    });
     health.beat('intake');
     assert.equal((await get('/livez')).status, 200);
   });
@@ -81,7 +88,9 @@ describe('telemetry server', () => {
     assert.equal((await get('/livez', { method: 'HEAD' })).status, 200);
   });
 
-  it('closes at once and twice, even with an idle and a half-open request on it', { timeout: 2_000 }, async () => {
+  it('closes at once and twice, even with an idle and a half-open request on it', {
+    timeout: 2_000,
+  }, async () => {
     await get('/livez');
     const socket = connect(server.port, '127.0.0.1');
     await new Promise<void>((resolve) => socket.once('connect', resolve));

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 
-const LOGGER = new URL('../../../src/telemetry/logger.ts', import.meta.url).href;
+const LOGGER = new URL('../../../src/telemetry/logging/logger.ts', import.meta.url).href;
 
 /** A process that logs as told on its standard input, and tells on its standard error what its event loop still does. */
 function logging(body: string): ChildProcess {
@@ -15,7 +15,9 @@ function logging(body: string): ChildProcess {
     const logger = createLogger({ level: 'info', format: 'json', onDropped: (lines) => { dropped += lines; } });
     const say = (text) => process.stderr.write(text + '\\n');
     ${body}`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   after(() => child.kill('SIGKILL'));
   return child;
 }

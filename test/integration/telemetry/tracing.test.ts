@@ -5,7 +5,7 @@ import { assertSilent, CANARY } from '../../support/canary.ts';
 import { Collector } from '../../support/collector.ts';
 import { eventually } from '../../support/eventually.ts';
 import { headerList, headerOf } from '../../support/headers.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { createStack, startSandboxProcess } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
@@ -23,7 +23,10 @@ after(() => sandbox.sandbox.stop(0));
 
 const setup = {
   partitions: 1,
-  pipeline: { batch: { maxRows: 10, maxAge: '300ms' }, review: { poll: { initial: '100ms', max: '300ms' } } },
+  pipeline: {
+    batch: { maxRows: 10, maxAge: '300ms' },
+    review: { poll: { initial: '100ms', max: '300ms' } },
+  },
   config: { log: { level: 'info' }, shutdown: { timeout: '20s' } },
 };
 const event = (n: number) => ({

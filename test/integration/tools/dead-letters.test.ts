@@ -5,14 +5,14 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../src/core/dead-letter.ts';
+import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../src/core/outcome/dead-letter.ts';
 import { lastHeader, type Poison, type RecordHeaders, type SourceRecord } from '../../../src/core/record.ts';
-import type { LetterList } from '../../../src/inspect/dead-letters.ts';
-import type { ReplayReport } from '../../../src/inspect/replay.ts';
-import { memoryTopicOf } from '../../../src/inspect/replay-memory.ts';
+import type { LetterList } from '../../../src/tools/inspect/dead-letters.ts';
+import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
+import { memoryTopicOf } from '../../../src/tools/inspect/replay-memory.ts';
 import { eventually } from '../../support/eventually.ts';
 import { headerList } from '../../support/headers.ts';
-import { type NewRecord, testKafka, uniqueName } from '../../support/kafka.ts';
+import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
 import { tool, toolJson } from './tool.ts';
@@ -36,7 +36,11 @@ async function pipeline() {
     output: { topic: decisions },
     deadLetters: { topic: deadLetters },
   };
-  const config = { kafka: { brokers: kafka.brokers }, service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k' }, pipelines: [one] };
+  const config = {
+    kafka: { brokers: kafka.brokers },
+    service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k' },
+    pipelines: [one],
+  };
   writeFileSync(file, stringify(config));
   return { source, decisions, deadLetters, journal, retry, flags: ['--config', file] };
 }
@@ -59,7 +63,10 @@ function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): N
 
 test('originals come back once, with key, value and headers as they were; the dry run writes nothing', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
-  const headers = headerList({ trace: [Buffer.from('one'), null, Buffer.from([0, 255])], empty: Buffer.alloc(0) });
+  const headers = headerList({
+    trace: [Buffer.from('one'), null, Buffer.from([0, 255])],
+    empty: Buffer.alloc(0),
+  });
   const binary = { ...record(1, null, headers), value: Buffer.from([0, 1, 255, 10]) };
   await kafka.write(deadLetters, [
     letterOf(source, binary, 'not_json'),
@@ -67,7 +74,11 @@ test('originals come back once, with key, value and headers as they were; the dr
     letterOf(source, record(3, 'x'.repeat(2_000)), 'too_large'),
     letterOf(source, record(4, null), 'null_value'),
     {
-      ...deadLetterOf(record(5, null), why('source_unavailable'), { topic: source, stage: 'rewind', replay: 0 }),
+      ...deadLetterOf(record(5, null), why('source_unavailable'), {
+        topic: source,
+        stage: 'rewind',
+        replay: 0,
+      }),
       partition: 1,
     },
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),
@@ -99,7 +110,12 @@ test('originals come back once, with key, value and headers as they were; the dr
 
   // Whatever is asked for next, and wherever to: each letter once.
   const again = await toolJson<ReplayReport>(...replay, retry, '--yes');
-  assert.deepEqual(again.counts, { replayed: 0, replayed_before: 2, no_value: 3, too_large_for_target: 0 });
+  assert.deepEqual(again.counts, {
+    replayed: 0,
+    replayed_before: 2,
+    no_value: 3,
+    too_large_for_target: 0,
+  });
   assert.deepEqual(await kafka.readAll(retry), []);
   assert.equal((await kafka.readAll(source)).length, 2);
 
@@ -110,7 +126,12 @@ test('originals come back once, with key, value and headers as they were; the dr
   // A letter that comes later is a new one; one at the place of an old letter too.
   await kafka.write(deadLetters, [letterOf(source, record(8, 'later'), 'not_json')]);
   const later = await toolJson<ReplayReport>(...replay, retry, '--yes', '1:8');
-  assert.deepEqual(later.counts, { replayed: 1, replayed_before: 0, no_value: 0, too_large_for_target: 0 });
+  assert.deepEqual(later.counts, {
+    replayed: 1,
+    replayed_before: 0,
+    no_value: 0,
+    too_large_for_target: 0,
+  });
   assert.deepEqual(
     (await kafka.readAll(retry)).map(({ value }) => String(value)),
     ['later'],
@@ -129,7 +150,10 @@ test('reason, time, places and limit choose', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const old = Date.now() - 3 * 3_600_000;
   await kafka.write(deadLetters, [
-    ...[1, 2, 3].map((offset) => ({ ...letterOf(source, record(offset, 'v'), 'not_json'), timestampMs: old + offset })),
+    ...[1, 2, 3].map((offset) => ({
+      ...letterOf(source, record(offset, 'v'), 'not_json'),
+      timestampMs: old + offset,
+    })),
     ...[4, 5].map((offset) => letterOf(source, record(offset, 'v'), 'no_type')),
   ]);
   const offsets = async (...more: string[]) => {
@@ -159,7 +183,10 @@ test('targets that make no sense, and a memory that forgets, are refused', async
   const missing = await tool('dead-letters', 'replay', '--to', 'no-such-topic', '--yes', ...flags);
   assert.equal(missing.code, EXIT.refused);
   assert.match(missing.err, /topic no-such-topic does not exist/);
-  await (await kafka.admin()).createTopics({ topics: [{ topic: memoryTopicOf(deadLetters) }], waitForLeaders: false });
+  await (await kafka.admin()).createTopics({
+    topics: [{ topic: memoryTopicOf(deadLetters) }],
+    waitForLeaders: false,
+  });
   const forgetful = await tool('dead-letters', 'replay', '--to', 'source', '--yes', ...flags);
   assert.equal(forgetful.code, EXIT.refused);
   assert.match(forgetful.err, /must have cleanup\.policy=compact/);
@@ -172,7 +199,10 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
   // An open transaction among the letters holds the replay up half-way.
   const transactionalId = uniqueName('open');
-  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', { transactionalId, timeoutMs: 600_000 });
+  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', {
+    transactionalId,
+    timeoutMs: 600_000,
+  });
   await kafka.write(deadLetters, letters.slice(COUNT / 2));
   const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
   const killed = startCli(replay);
@@ -183,7 +213,9 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   const before = (await kafka.readAll(retry)).length;
   assert.ok(before < COUNT, `${before} of ${COUNT}`);
   // The same id again aborts what it left open.
-  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', { transactionalId });
+  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', {
+    transactionalId,
+  });
 
   const both = await Promise.all([tool(...replay), tool(...replay)]);
   // The second fences the first, unless that one is through already.
@@ -203,7 +235,10 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   const letters = Array.from({ length: COUNT }, (_, n) => letterOf(source, record(n, `value ${n}`), 'not_json'));
   await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
   const transactionalId = uniqueName('open');
-  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', { transactionalId, timeoutMs: 600_000 });
+  await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', {
+    transactionalId,
+    timeoutMs: 600_000,
+  });
   await kafka.write(deadLetters, letters.slice(COUNT / 2));
   const replay = ['dead-letters', 'replay', '--to', retry, '--yes', ...flags];
   const stopped = startCli(replay);
@@ -216,7 +251,9 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   const before = (await kafka.readAll(retry)).length;
   assert.match(out, new RegExp(`^Interrupted: ${before.toLocaleString('en-US')} records put on ${retry}\\.`, 'm'));
   assert.ok(before < COUNT);
-  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', { transactionalId });
+  await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', {
+    transactionalId,
+  });
   const rest = await toolJson<ReplayReport>(...replay.slice(0, 5), ...flags);
   assert.deepEqual([rest.code, rest.counts.replayed, rest.counts.replayed_before], [EXIT.ok, COUNT - before, before]);
   assert.equal(new Set((await kafka.readAll(retry)).map(({ key }) => String(key))).size, COUNT);
@@ -229,10 +266,18 @@ test('what the target does not take is told, and the others come back', async ()
   const context = { topic: source, stage: 'decode', replay: 0, maxValueBytes: 10_000 } as const;
   await kafka.write(
     deadLetters,
-    values.map((value, n) => ({ ...deadLetter(record(n, value), why('not_json'), context), partition: n % 2 })),
+    values.map((value, n) => ({
+      ...deadLetter(record(n, value), why('not_json'), context),
+      partition: n % 2,
+    })),
   );
   const report = await toolJson<ReplayReport>('dead-letters', 'replay', '--to', small, '--yes', ...flags);
-  assert.deepEqual(report.counts, { replayed: 39, replayed_before: 0, no_value: 0, too_large_for_target: 1 });
+  assert.deepEqual(report.counts, {
+    replayed: 39,
+    replayed_before: 0,
+    no_value: 0,
+    too_large_for_target: 1,
+  });
   assert.deepEqual(
     report.letters.flatMap(({ offset, status }) => (status === 'too_large_for_target' ? [offset] : [])),
     [17],

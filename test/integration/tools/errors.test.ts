@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { questionFailure } from '../../../src/kafka/index.ts';
-import { testKafka, uniqueName } from '../../support/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from './tool.ts';
 
@@ -22,7 +22,14 @@ const TOOLS = [
 
 function configuration(name: string, brokers: readonly string[], pipelines: readonly object[]): string[] {
   const file = path.join(directory, `${name}.yaml`);
-  writeFileSync(file, stringify({ kafka: { brokers }, service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' }, pipelines }));
+  writeFileSync(
+    file,
+    stringify({
+      kafka: { brokers },
+      service: { baseUrl: 'http://127.0.0.1:9', apiKey: 'key' },
+      pipelines,
+    }),
+  );
   return ['--config', file];
 }
 
@@ -47,7 +54,10 @@ test('a topic that is missing is 4, and named with its part', async () => {
 });
 
 test('which pipeline is meant must be clear, and a place must be one', async () => {
-  const pipelines = ['posts', 'comments'].map((name) => ({ name, source: { topic: `content-${name}` } }));
+  const pipelines = ['posts', 'comments'].map((name) => ({
+    name,
+    source: { topic: `content-${name}` },
+  }));
   const flags = configuration('two', kafka.brokers, pipelines);
   for (const [args, pattern] of [
     [['journal'], /several pipelines: choose one with --pipeline \(posts, comments\)/],
@@ -88,8 +98,13 @@ test('only what asks the service needs its key', async () => {
 });
 
 test('Kafka that stops answering half-way is 3, and one that refuses is 4', () => {
-  const refused = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type: 'TOPIC_AUTHORIZATION_FAILED' });
-  const gone = Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError' });
+  const refused = Object.assign(new Error('no'), {
+    name: 'KafkaJSProtocolError',
+    type: 'TOPIC_AUTHORIZATION_FAILED',
+  });
+  const gone = Object.assign(new Error('Closed connection'), {
+    name: 'KafkaJSConnectionClosedError',
+  });
   const wrapped = (cause: Error) => new Error('cannot list the offsets', { cause: new Error('deeper', { cause }) });
   assert.equal(questionFailure(wrapped(refused)), 'refused');
   assert.equal(questionFailure(wrapped(gone)), 'unreachable');

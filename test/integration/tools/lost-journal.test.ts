@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka, uniqueName } from '../../support/kafka.ts';
+import { exclusiveKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
@@ -18,11 +18,17 @@ test('a new journal under a group with records under review is refused; once off
   const stack = await startStack(kafka, directory, {
     partitions: 3,
     pipeline: { batch: { maxAge: '100ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
-    policy: { faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }] },
+    policy: {
+      faults: [{ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' }],
+    },
   });
   after(() => stack.stop());
   await kafka.write(stack.topics.source, [
-    { partition: 2, key: 'k', value: JSON.stringify({ type: 'post', content: 'text', metadata: {} }) },
+    {
+      partition: 2,
+      key: 'k',
+      value: JSON.stringify({ type: 'post', content: 'text', metadata: {} }),
+    },
   ]);
   const first = await stack.startReplica();
   await eventually('a batch is under review', async () => (await first.metric('batches', { state: 'reviewing' })) === 1);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import type { AuditReport } from '../../../src/inspect/audit.ts';
-import type { Explanation } from '../../../src/inspect/explanation.ts';
-import type { JournalReport } from '../../../src/inspect/journal-report.ts';
+import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
+import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
+import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
@@ -23,14 +23,20 @@ const stack = await startStack(kafka, temporaryDirectory(), {
     review: { poll: { initial: '50ms', max: '200ms' } },
     kafka: { progressInterval: '200ms' },
   },
-  policy: { faults: [{ operation: 'review', action: 'stuck', match: { type: 'slow' }, times: 'always' }] },
+  policy: {
+    faults: [{ operation: 'review', action: 'stuck', match: { type: 'slow' }, times: 'always' }],
+  },
 });
 after(() => stack.stop());
 const flags = ['--config', stack.configFile];
 
 const fast = await kafka.write(
   stack.topics.source,
-  Array.from({ length: 60 }, (_, n) => ({ partition: n % 2, key: `${SECRET}-${n}`, value: event('fast', n) })),
+  Array.from({ length: 60 }, (_, n) => ({
+    partition: n % 2,
+    key: `${SECRET}-${n}`,
+    value: event('fast', n),
+  })),
 );
 const [aborted] = await kafka.writeTransaction(stack.topics.source, [{ partition: 0, value: event('fast', 0) }], 'abort');
 const [poison] = await kafka.write(stack.topics.source, [{ partition: 1, key: 'p', value: `${SECRET} is not json` }]);
@@ -141,7 +147,10 @@ test('a connector at work, killed and replaced on the way, is balanced at every 
   while (looks < 6 || inFlight === 0) {
     await kafka.write(
       stack.topics.source,
-      Array.from({ length: 150 }, (_, n) => ({ partition: n % 2, value: n % 40 === 3 ? 'poison' : event('fast', n) })),
+      Array.from({ length: 150 }, (_, n) => ({
+        partition: n % 2,
+        value: n % 40 === 3 ? 'poison' : event('fast', n),
+      })),
     );
     written += 150;
     if (looks === 2) {
@@ -207,7 +216,14 @@ test('with the connector gone: who waits says so, and what is broken on purpose 
   assert.equal((await explained(fast[4], '--thorough')).code, EXIT.ok);
 
   // A journal that says more than is true: as if terminal records had been lost.
-  const progress = { v: 1, seq: 1_000_000, watermark: waiting.offset, claimed: '', replay: 0, read: waiting.offset };
+  const progress = {
+    v: 1,
+    seq: 1_000_000,
+    watermark: waiting.offset,
+    claimed: '',
+    replay: 0,
+    read: waiting.offset,
+  };
   const last = { offset: lost.offset, timestampMs: 0 };
   await kafka.write(stack.topics.journal, [{ partition: 0, key: 'progress/0', value: JSON.stringify({ ...progress, last }) }]);
   const missing = await toolJson<AuditReport>('audit', ...flags);

@@ -28,6 +28,8 @@ export async function toolJson<T>(...args: string[]): Promise<T & { readonly cod
   try {
     return { ...(JSON.parse(out) as T), code };
   } catch (error) {
-    throw new Error(`${args.join(' ')} ended with ${code} and no JSON: ${out}${err}`, { cause: error });
+    throw new Error(`${args.join(' ')} ended with ${code} and no JSON: ${out}${err}`, {
+      cause: error,
+    });
   }
 }

@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { REVIEW_RULES } from '../../chaos/hostile-events.ts';
-import { RETURNED_HEADERS } from '../../chaos/hostile-parts.ts';
-import { KINDS, type Kind, partitionsOf } from '../../chaos/pipelines.ts';
-import { Witness } from '../../chaos/witness.ts';
-import { Writer } from '../../chaos/writer.ts';
+import { Witness } from '../../chaos/judge/witness.ts';
+import { REVIEW_RULES } from '../../chaos/load/hostile-events.ts';
+import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
+import { KINDS, type Kind, partitionsOf } from '../../chaos/load/pipelines.ts';
+import { Writer } from '../../chaos/load/writer.ts';
 import { eventually } from '../../support/eventually.ts';
-import { testKafka } from '../../support/kafka.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
 import { type PipelineSetup, type Replica, type Stack, type StackPipeline, startStack } from '../../support/stack.ts';
 import { liveJobs, ownedShards } from '../../support/stack-control.ts';
@@ -40,8 +40,18 @@ function setup(kind: Kind): PipelineSetup {
       journal: { partitions: SHARDS },
       batch: { maxRows: 100, maxAge: '300ms' },
       output: { headers: [...RETURNED_HEADERS] },
-      review: { poll: { initial: '50ms', max: '500ms' }, uploadGrace: '2s', missingGrace: '3s', attempts: 20 },
-      kafka: { sessionTimeout: '1500ms', heartbeat: '300ms', progressInterval: '500ms', maxWait: '250ms' },
+      review: {
+        poll: { initial: '50ms', max: '500ms' },
+        uploadGrace: '2s',
+        missingGrace: '3s',
+        attempts: 20,
+      },
+      kafka: {
+        sessionTimeout: '1500ms',
+        heartbeat: '300ms',
+        progressInterval: '500ms',
+        maxWait: '250ms',
+      },
     },
   };
 }
@@ -90,7 +100,9 @@ class Roll {
       ended = true;
     });
     const working = Promise.all([
-      eventually('it owns a shard of each pipeline', () => ended || owns(), { deadlineMs: DEADLINE_MS }),
+      eventually('it owns a shard of each pipeline', () => ended || owns(), {
+        deadlineMs: DEADLINE_MS,
+      }),
       ...KINDS.map((pipeline) => replica.logged('batch settled', { where: (line) => line.pipeline === pipeline })),
     ]);
     await working.catch(({ message }: Error) => {
@@ -113,7 +125,15 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
       timing: { reviewTime: '600ms', importTime: '500ms', storageEventDelay: '100ms' },
       review: REVIEW_RULES,
       faults: [
-        { operation: 'review', action: 'rows', missing: 2, duplicated: 2, shuffled: true, skip: 4, times: 20 },
+        {
+          operation: 'review',
+          action: 'rows',
+          missing: 2,
+          duplicated: 2,
+          shuffled: true,
+          skip: 4,
+          times: 20,
+        },
         { operation: 'review', action: 'batch_error', skip: 30, times: 2 },
         { operation: 'ingest', action: 'import_failed', skip: 10, times: 2 },
       ],
@@ -151,9 +171,10 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
 
   const witnesses = lines.map(({ kind, pipeline, writer }) => new Witness(kafka, pipeline, kind, writer.produced));
   const settled = async () => (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
-  const drained = await eventually('everything is settled', settled, { deadlineMs: DEADLINE_MS, everyMs: 100 }).catch(
-    (error: Error) => error.message,
-  );
+  const drained = await eventually('everything is settled', settled, {
+    deadlineMs: DEADLINE_MS,
+    everyMs: 100,
+  }).catch((error: Error) => error.message);
   // An orderly end, so that nothing more can come after the last look.
   const ends = await Promise.all(roll.replicas.map(({ process }) => process.stop()));
   const complaints = (await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))).flat();

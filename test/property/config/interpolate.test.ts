@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { interpolate, interpolateText } from '../../../src/config/interpolate.ts';
-import { parseConfig } from '../../../src/config/load.ts';
-import { ConfigError } from '../../../src/config/problem.ts';
+import { interpolate, interpolateText } from '../../../src/config/load/interpolate.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+import { ConfigError } from '../../../src/config/load/problem.ts';
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,11}$/);
-const hostile = fc.string({ unit: fc.constantFrom('$', '{', '}', ':', '-', 'A', ' ', '\n', '"', '#', '\\'), maxLength: 20 });
+const hostile = fc.string({
+  unit: fc.constantFrom('$', '{', '}', ':', '-', 'A', ' ', '\n', '"', '#', '\\'),
+  maxLength: 20,
+});
 const reference = (variable: string, fallback?: string) => `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
 
 describe('interpolation', () => {
@@ -41,7 +44,9 @@ describe('interpolation', () => {
       fc.property(name, fallback, (variable, text) => {
         assert.deepEqual(interpolateText(reference(variable, text), {}), { text });
         assert.deepEqual(interpolateText(reference(variable, text), { [variable]: '' }), { text });
-        assert.deepEqual(interpolateText(reference(variable, text), { [variable]: 'set' }), { text: 'set' });
+        assert.deepEqual(interpolateText(reference(variable, text), { [variable]: 'set' }), {
+          text: 'set',
+        });
       }),
     );
   });

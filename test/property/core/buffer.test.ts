@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type BatchLimits, ItemBuffers, type SealedItems } from '../../../src/core/buffer.ts';
-import { ItemBatch } from '../../../src/core/item-batch.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { type BatchLimits, ItemBuffers, type SealedItems } from '../../../src/core/batch/buffer.ts';
+import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { RowSink } from '../../../src/core/ports/row-sink.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 
@@ -11,7 +11,12 @@ import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts'
 const BROKEN = 'broken';
 /** Memory of a batch without its rows, and of so few coordinates. */
 const EMPTY_BYTES = 1024 + 16 * 20;
-const WIDE: BatchLimits = { maxRows: 1_000_000, maxBytes: 1_000_000_000, maxAgeMs: 60_000, maxOffsetBytes: 1_000_000_000 };
+const WIDE: BatchLimits = {
+  maxRows: 1_000_000,
+  maxBytes: 1_000_000_000,
+  maxAgeMs: 60_000,
+  maxOffsetBytes: 1_000_000_000,
+};
 
 function item(offset: number, more: Partial<ContentItem> = {}): ContentItem {
   const record = {
@@ -61,7 +66,10 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
         broken: fc.nat({ max: 9 }).map((n) => n === 0),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('age' as const), ms: fc.nat({ max: 600 }) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('age' as const), ms: fc.nat({ max: 600 }) }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('relieve' as const) }) },
   );
   const limits = fc.record({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CoordinateList } from '../../../src/core/coordinate-list.ts';
-import { CoordinateSet, coordinatesOf, type JobRecord, LiveJob, sourcesOf } from '../../../src/core/job.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { CoordinateSet, coordinatesOf, type JobRecord, LiveJob, sourcesOf } from '../../../src/core/journal/job.ts';
+import { CoordinateList } from '../../../src/core/offsets/coordinate-list.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 
 const at = fc.record({ partition: fc.nat({ max: 3 }), offset: fc.nat({ max: 40 }) }, { noNullPrototype: true });
 const byPlace = (a: { partition: number; offset: number }, b: { partition: number; offset: number }) =>
@@ -63,7 +63,11 @@ test('empty sets leave no trace', () => {
   assert.equal(set.size, 1);
 });
 
-const items = fc.uniqueArray(at, { maxLength: 40, size: 'max', selector: ({ partition, offset }) => `${partition}:${offset}` });
+const items = fc.uniqueArray(at, {
+  maxLength: 40,
+  size: 'max',
+  selector: ({ partition, offset }) => `${partition}:${offset}`,
+});
 
 test('what a job record says of its sources is exactly the items it was made from, with the replay count of each partition', () => {
   fc.assert(
@@ -119,6 +123,15 @@ test('a list of coordinates gives its items back in their order, as often as it 
 });
 
 function jobRecord(sources: JobRecord['sources']): JobRecord {
-  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'j', sequence: 1 };
+  const line = {
+    remoteId: 'r',
+    kind: 'k',
+    type: 't',
+    attempt: 1,
+    depth: 0,
+    spent: 1,
+    root: 'j',
+    sequence: 1,
+  };
   return { id: 'j', ...line, count: 1, bytes: 1, createdMs: 0, oldestEventMs: 0, sources };
 }

@@ -62,7 +62,13 @@ test('a record’s bytes are those that kafkajs writes behind the offset delta',
       const named = new Map(headers.filter(([name, one]) => name !== '__proto__' && one !== null));
       // An object puts names that are numbers first.
       const inItsOrder = Object.entries(Object.fromEntries(named));
-      const theirs = KafkajsRecord({ offsetDelta: 0, timestampDelta: 0, key, value, headers: Object.fromEntries(named) }).buffer;
+      const theirs = KafkajsRecord({
+        offsetDelta: 0,
+        timestampDelta: 0,
+        key,
+        value,
+        headers: Object.fromEntries(named),
+      }).buffer;
       const record = { key, value, headers: inItsOrder };
       const ours = Buffer.alloc(sizeOfRecord(record));
       writeRecord(record, ours, 0);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hasEscapedKeys, parseEscapedKeys } from '../../../src/core/escaped-keys.ts';
-import { parseObject } from '../../../src/event/json-event.ts';
+import { hasEscapedKeys, parseEscapedKeys } from '../../../src/base/escaped-keys.ts';
+import { parseObject } from '../../../src/events/json-event.ts';
 import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 
 /** The second key of an event's metadata. */

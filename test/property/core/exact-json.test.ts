@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mayLoseDigits } from '../../../src/core/exact-json.ts';
+import { mayLoseDigits } from '../../../src/base/exact-json.ts';
 
 /** Every suspect is looked at, without a look at what the text has of them first. */
 function mayLoseDigitsSlowly(text: string): boolean {
@@ -17,10 +17,15 @@ const filling = fc.string({ unit: fc.constantFrom(...'ab e-.,:[]{}" 0'), maxLeng
 
 test('a suspicious number is found in any text, wherever it stands', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(filling, fc.constantFrom('', ',', ':', '[', ' '), numberLike), { maxLength: 4 }), (parts) => {
-      const text = parts.flat().join('');
-      assert.equal(mayLoseDigits(text), mayLoseDigitsSlowly(text), text);
-    }),
+    fc.property(
+      fc.array(fc.tuple(filling, fc.constantFrom('', ',', ':', '[', ' '), numberLike), {
+        maxLength: 4,
+      }),
+      (parts) => {
+        const text = parts.flat().join('');
+        assert.equal(mayLoseDigits(text), mayLoseDigitsSlowly(text), text);
+      },
+    ),
     { numRuns: 3_000 },
   );
 });

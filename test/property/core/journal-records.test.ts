@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CoordinateSet, type JobRecord } from '../../../src/core/job.ts';
+import { CoordinateSet, type JobRecord } from '../../../src/core/journal/job.ts';
 import {
   JOURNAL_FORMAT,
   JournalFormatError,
@@ -12,8 +12,8 @@ import {
   writeMeta,
   writeOwner,
   writeProgress,
-} from '../../../src/core/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+} from '../../../src/core/journal/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
@@ -38,7 +38,14 @@ const progress = fc.record(
   { ...plainly, requiredKeys: ['seq', 'watermark', 'claimed', 'replay', 'read', 'last'] },
 );
 const sources = fc.array(
-  fc.record({ partition: fc.nat(), replay: fc.nat(), offsets: offsets.map((some) => OffsetSet.of(some).encode()) }, plainly),
+  fc.record(
+    {
+      partition: fc.nat(),
+      replay: fc.nat(),
+      offsets: offsets.map((some) => OffsetSet.of(some).encode()),
+    },
+    plainly,
+  ),
   { maxLength: 4 },
 );
 const job: fc.Arbitrary<JobRecord> = fc.record(
@@ -68,7 +75,10 @@ const read = ({ key, value }: JournalWrite) => readJournalRecord(key, value);
 test('every record of the journal is read as it was written', () => {
   fc.assert(
     fc.property(meta, (one) =>
-      assert.deepEqual(read(writeMeta(one)), { entry: 'meta', value: { ...one, format: JOURNAL_FORMAT } }),
+      assert.deepEqual(read(writeMeta(one)), {
+        entry: 'meta',
+        value: { ...one, format: JOURNAL_FORMAT },
+      }),
     ),
   );
   fc.assert(fc.property(owner, (one) => assert.deepEqual(read(writeOwner(one)), { entry: 'owner', value: one })));
@@ -107,7 +117,9 @@ test('whatever stands in a record, reading it gives an entry or a JournalFormatE
   const key = fc.oneof(
     fc.constantFrom('meta', 'owner', 'progress/0', 'job/a', 'job/a/left'),
     fc
-      .array(fc.constantFrom('meta', 'owner', 'progress', 'job', 'left', '', '0', 'x'), { maxLength: 4 })
+      .array(fc.constantFrom('meta', 'owner', 'progress', 'job', 'left', '', '0', 'x'), {
+        maxLength: 4,
+      })
       .map((parts) => parts.join('/')),
     fc.string(),
   );
@@ -195,7 +207,16 @@ test('broken parts inside lists are refused too', () => {
   }
   const last = { offset: 'x', timestampMs: 1 };
   const progressOf = (more: object) =>
-    JSON.stringify({ v: 1, seq: 1, watermark: 1, claimed: '', replay: 0, read: 1, last: null, ...more });
+    JSON.stringify({
+      v: 1,
+      seq: 1,
+      watermark: 1,
+      claimed: '',
+      replay: 0,
+      read: 1,
+      last: null,
+      ...more,
+    });
   assert.throws(() => readJournalRecord('progress/3', progressOf({ last })), /"progress\/3\.last" has no valid field "offset"/);
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
@@ -283,9 +304,26 @@ test('what another application wrote is called that', () => {
 });
 
 function sampleJob(): JobRecord {
-  const line = { remoteId: 'r', kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: 'a', sequence: 1 };
+  const line = {
+    remoteId: 'r',
+    kind: 'k',
+    type: 't',
+    attempt: 1,
+    depth: 0,
+    spent: 1,
+    root: 'a',
+    sequence: 1,
+  };
   const source = { partition: 0, replay: 0, offsets: OffsetSet.of([1, 5, 9]).encode() };
-  return { id: 'a', ...line, count: 3, bytes: 10, createdMs: 5, oldestEventMs: 4, sources: [source] };
+  return {
+    id: 'a',
+    ...line,
+    count: 3,
+    bytes: 10,
+    createdMs: 5,
+    oldestEventMs: 4,
+    sources: [source],
+  };
 }
 
 function samples(): JournalWrite[] {

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CoordinateSet } from '../../../src/core/job.ts';
-import { JournalFormatError, writeJob, writeJobEnd, writeLeft, writeProgress } from '../../../src/core/journal-records.ts';
-import { type JournalState, JournalView } from '../../../src/core/journal-view.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
-import { PartitionState } from '../../../src/core/partition-state.ts';
+import { CoordinateSet } from '../../../src/core/journal/job.ts';
+import {
+  JournalFormatError,
+  writeJob,
+  writeJobEnd,
+  writeLeft,
+  writeProgress,
+} from '../../../src/core/journal/journal-records.ts';
+import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
+import { PartitionState } from '../../../src/core/journal/partition-state.ts';
+import { ShardState } from '../../../src/core/journal/shard-state.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
-import { ShardState } from '../../../src/core/shard-state.ts';
 import { actions, ShardHistory } from './shard-history.ts';
 
 function fold(journal: readonly JournalWrite[]): JournalState {
@@ -96,7 +102,11 @@ test('jobs come oldest first, and the sequence is the highest that any progress 
   assert.equal(state.seq, 12);
 });
 
-const CONTRADICTIONS: readonly { readonly name: string; readonly journal: readonly JournalWrite[]; readonly says: RegExp }[] = [
+const CONTRADICTIONS: readonly {
+  readonly name: string;
+  readonly journal: readonly JournalWrite[];
+  readonly says: RegExp;
+}[] = [
   {
     name: 'a job without its remainder',
     journal: [writeProgress(0, nothingRead(10)), job('a', [1])[0] as JournalWrite],
@@ -155,6 +165,26 @@ function nothingRead(watermark: number) {
 function job(id: string, offsets: readonly number[], createdMs = 1): [JournalWrite, JournalWrite] {
   const left = CoordinateSet.of(offsets.map((offset) => ({ partition: 0, offset })));
   const sources = [{ partition: 0, replay: 0, offsets: OffsetSet.of(offsets).encode() }];
-  const line = { remoteId: `r-${id}`, kind: 'k', type: 't', attempt: 1, depth: 0, spent: 1, root: id, sequence: 1 };
-  return [writeJob({ id, ...line, count: offsets.length, bytes: 1, createdMs, oldestEventMs: 0, sources }), writeLeft(id, left)];
+  const line = {
+    remoteId: `r-${id}`,
+    kind: 'k',
+    type: 't',
+    attempt: 1,
+    depth: 0,
+    spent: 1,
+    root: id,
+    sequence: 1,
+  };
+  return [
+    writeJob({
+      id,
+      ...line,
+      count: offsets.length,
+      bytes: 1,
+      createdMs,
+      oldestEventMs: 0,
+      sources,
+    }),
+    writeLeft(id, left),
+  ];
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { PartitionProgress } from '../../../src/core/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
-import { PartitionState, resetProgress } from '../../../src/core/partition-state.ts';
+import type { PartitionProgress } from '../../../src/core/journal/journal-records.ts';
+import { PartitionState, resetProgress } from '../../../src/core/journal/partition-state.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 
 const START = 50;
 const timestampOf = (offset: number): number => 5_000 + offset * 3;
@@ -16,8 +16,17 @@ type Action =
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Action>({ do: 'take' }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('claim' as const), pick: fc.nat() }) },
-  { weight: 2, arbitrary: fc.constantFrom<Action>({ do: 'skip' }, { do: 'snapshot' }, { do: 'crash' }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('gap' as const), length: fc.constantFrom(1, 3, 8, 40, 3_000) }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Action>({ do: 'skip' }, { do: 'snapshot' }, { do: 'crash' }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('gap' as const),
+      length: fc.constantFrom(1, 3, 8, 40, 3_000),
+    }),
+  },
 );
 const histories = fc.array(action, { maxLength: 80, size: 'max' });
 
@@ -58,7 +67,11 @@ class Model {
 
   copy(): Model {
     const copy = new Model();
-    Object.assign(copy, { claimed: new Set(this.claimed), gaps: [...this.gaps], waiting: new Set(this.waiting) });
+    Object.assign(copy, {
+      claimed: new Set(this.claimed),
+      gaps: [...this.gaps],
+      waiting: new Set(this.waiting),
+    });
     copy.position = this.position;
     copy.newest = this.newest;
     return copy;
@@ -198,7 +211,11 @@ test('a record below W is claimed already: claiming it again says nothing new', 
 
 test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
   const resumed = () =>
-    PartitionState.resume(0, { seq: 1, ...progress(20, []), last: { offset: 15, timestampMs: timestampOf(15) } });
+    PartitionState.resume(0, {
+      seq: 1,
+      ...progress(20, []),
+      last: { offset: 15, timestampMs: timestampOf(15) },
+    });
   const state = resumed();
   state.rewindToLastClaimed(0);
   assert.equal(state.position, 15);
@@ -214,14 +231,26 @@ test('the last claimed record is looked at again when it is near: another timest
   at.rewindToLastClaimed(15);
   assert.equal(at.position, 15, 'the first record in the log can be looked at');
 
-  const far = PartitionState.resume(0, { seq: 1, ...progress(20_000, []), last: { offset: 9_999, timestampMs: 1 } });
+  const far = PartitionState.resume(0, {
+    seq: 1,
+    ...progress(20_000, []),
+    last: { offset: 9_999, timestampMs: 1 },
+  });
   far.rewindToLastClaimed(0);
   assert.equal(far.position, 20_000, 'too far to read again');
-  const near = PartitionState.resume(0, { seq: 1, ...progress(20_000, []), last: { offset: 10_000, timestampMs: 1 } });
+  const near = PartitionState.resume(0, {
+    seq: 1,
+    ...progress(20_000, []),
+    last: { offset: 10_000, timestampMs: 1 },
+  });
   near.rewindToLastClaimed(0);
   assert.equal(near.position, 10_000);
 
-  const above = PartitionState.resume(0, { seq: 1, ...progress(20, [25]), last: { offset: 25, timestampMs: timestampOf(25) } });
+  const above = PartitionState.resume(0, {
+    seq: 1,
+    ...progress(20, [25]),
+    last: { offset: 25, timestampMs: timestampOf(25) },
+  });
   above.rewindToLastClaimed(0);
   assert.equal(above.position, 20, 'intake comes past it anyway');
   assert.equal(above.matches(25, 0), false);
@@ -240,7 +269,12 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
         const claimedAbove = some.filter((one) => one > watermark);
         const isClaimed = (one: number) => one < watermark || claimedAbove.includes(one);
         const live = OffsetSet.of(others.filter(isClaimed));
-        const before = { seq: 4, ...progress(watermark, claimedAbove), replay, last: { offset: 0, timestampMs: 0 } };
+        const before = {
+          seq: 4,
+          ...progress(watermark, claimedAbove),
+          replay,
+          last: { offset: 0, timestampMs: 0 },
+        };
         const result = resetProgress(before, offset, live);
 
         const after = PartitionState.begin(0, result.progress);

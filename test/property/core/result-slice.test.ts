@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../../src/core/batch/read-row.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
-import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../../src/core/read-row.ts';
 import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
 import { sliceOf } from '../../support/slices.ts';
 
@@ -105,7 +105,13 @@ test('a row whose record cannot be encoded becomes a broken row, and its neighbo
 
 test('a slice is given back once, however often it is released', () => {
   let released = 0;
-  const columns = { rows: 0, numbers: new Float64Array(0), bytes: new ArrayBuffer(0), results: [], others: [] };
+  const columns = {
+    rows: 0,
+    numbers: new Float64Array(0),
+    bytes: new ArrayBuffer(0),
+    results: [],
+    others: [],
+  };
   const slice = new ResultSlice(columns, () => {
     released++;
   });

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { CoordinateSet, type JobRecord, type LiveJob, sourcesOf } from '../../../src/core/job.ts';
-import { writeMeta, writeOwner } from '../../../src/core/journal-records.ts';
-import { PartitionState } from '../../../src/core/partition-state.ts';
+import { CoordinateSet, type JobRecord, type LiveJob, sourcesOf } from '../../../src/core/journal/job.ts';
+import { writeMeta, writeOwner } from '../../../src/core/journal/journal-records.ts';
+import { PartitionState } from '../../../src/core/journal/partition-state.ts';
+import { ShardState, type Step, type TakenRecord } from '../../../src/core/journal/shard-state.ts';
 import type { JournalWrite, OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
-import { ShardState, type Step, type TakenRecord } from '../../../src/core/shard-state.ts';
 import { columnsOf } from '../../support/coordinates.ts';
 
 export const PARTITIONS = [1, 4];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { CoordinateSet } from '../../../src/core/job.ts';
-import { type JournalState, JournalView } from '../../../src/core/journal-view.ts';
-import { PartitionState } from '../../../src/core/partition-state.ts';
-import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/shard-state.ts';
+import type { CoordinateSet } from '../../../src/core/journal/job.ts';
+import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
+import { PartitionState } from '../../../src/core/journal/partition-state.ts';
+import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/journal/shard-state.ts';
 import { columnsOf } from '../../support/coordinates.ts';
 import { actions, PARTITIONS, ShardHistory, timestampOf } from './shard-history.ts';
 
@@ -44,7 +44,11 @@ test('after every step the journal says what the model says: each record is in o
           // Every offset that the journal gives up (below W, or claimed) is done or in a job: nothing is lost.
           for (let offset = 100; offset < watermark; offset++) assert.notEqual(fates?.get(offset) ?? 'waiting', 'waiting');
           for (const offset of claimed) assert.ok(offset >= watermark && fates?.get(offset) !== 'waiting');
-          assert.deepEqual(history.committed.get(partition), { partition, offset: watermark, metadata: commitMetadata(seq) });
+          assert.deepEqual(history.committed.get(partition), {
+            partition,
+            offset: watermark,
+            metadata: commitMetadata(seq),
+          });
         }
       }
     }),

@@ -8,11 +8,14 @@ import {
   type History,
   type Member,
   partitionsOfShards,
-} from '../../../src/kafka/assigner.ts';
+} from '../../../src/kafka/consumer/assigner.ts';
 
 const history: fc.Arbitrary<History | undefined> = fc.option(
   fc.record(
-    { generation: fc.integer({ min: 0, max: 5 }), shards: fc.uniqueArray(fc.integer({ min: 0, max: 80 })) },
+    {
+      generation: fc.integer({ min: 0, max: 5 }),
+      shards: fc.uniqueArray(fc.integer({ min: 0, max: 80 })),
+    },
     { noNullPrototype: true },
   ),
   { nil: undefined },
@@ -89,7 +92,10 @@ describe('assignShards', () => {
     fc.assert(
       fc.property(members, shardCount, (all, count) => {
         const first = assignShards(all, count);
-        const again = all.map(({ id }) => ({ id, history: { generation: 9, shards: first.get(id) ?? [] } }));
+        const again = all.map(({ id }) => ({
+          id,
+          history: { generation: 9, shards: first.get(id) ?? [] },
+        }));
         assert.deepEqual(assignShards(again, count), first);
       }),
     );
@@ -131,7 +137,11 @@ describe('history of a member', () => {
         fc.oneof(
           fc.json(),
           fc
-            .record({ v: fc.constantFrom(1, 2, '1'), generation: fc.anything(), shards: fc.array(fc.anything()) })
+            .record({
+              v: fc.constantFrom(1, 2, '1'),
+              generation: fc.anything(),
+              shards: fc.array(fc.anything()),
+            })
             .map((value) => JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))),
         ),
         (text) => {

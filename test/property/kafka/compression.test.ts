@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compressLz4 } from '../../../dev/kafka/lz4.ts';
-import { compressSnappy } from '../../../dev/kafka/snappy.ts';
 import { unpack } from '../../../src/kafka/records/compression/unpack.ts';
+import { compressLz4 } from '../../support/kafka/lz4.ts';
+import { compressSnappy } from '../../support/kafka/snappy.ts';
 
 const MAX = 10_000_000;
 

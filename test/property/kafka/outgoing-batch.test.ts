@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { partitionOf } from '../../../dev/kafka/partitioner.ts';
 import { fits } from '../../../src/core/bytes/batch-size.ts';
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { sizeOfRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
-import { headBytes, OutgoingBatch } from '../../../src/kafka/produce/outgoing-batch.ts';
-import { planBatches, planBatchesTo } from '../../../src/kafka/produce/send-plan.ts';
+import { headBytes, OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
+import { planBatches, planBatchesTo } from '../../../src/kafka/producer/send-plan.ts';
 import { headerList } from '../../support/headers.ts';
-import { partitionOf } from '../../support/memory/partitioner.ts';
 import { readAll } from '../../support/read-pieces.ts';
 
 // kafkajs as it was released, to compare with byte for byte.
@@ -49,7 +49,10 @@ describe('an outgoing batch', () => {
       key,
       value,
       headers: fc
-        .uniqueArray(fc.tuple(name, fc.oneof(text, fc.array(text, { maxLength: 3 }))), { maxLength: 4, selector: ([one]) => one })
+        .uniqueArray(fc.tuple(name, fc.oneof(text, fc.array(text, { maxLength: 3 }))), {
+          maxLength: 4,
+          selector: ([one]) => one,
+        })
         .map((list) => Object.fromEntries(list)),
     });
     await fc.assert(
@@ -58,7 +61,14 @@ describe('an outgoing batch', () => {
           by;
         const messages = list.map((fields) => ({ ...fields, timestamp: timestampMs }));
         const topicData = [{ topic, partitions: [{ partition, firstSequence: sequence, messages }] }];
-        const fields = { acks: -1, timeout: 30_000, transactionalId, producerId, producerEpoch, topicData };
+        const fields = {
+          acks: -1,
+          timeout: 30_000,
+          transactionalId,
+          producerId,
+          producerEpoch,
+          topicData,
+        };
         const theirs = await frame({ correlationId, clientId, request: produceRequest(fields) });
 
         const records = EncodedRecords.of(list.map((one) => ({ ...one, headers: headerList(one.headers) })));

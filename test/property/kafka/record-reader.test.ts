@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { CODECS, type Codec, LOG_APPEND_TIME, seal, slowCrc32c, writeBatch } from '../../../dev/kafka/record-batches.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { crc32c, nextOffset } from '../../../src/kafka/records/index.ts';
+import { CODECS, type Codec, LOG_APPEND_TIME, seal, slowCrc32c, writeBatch } from '../../support/kafka/record-batches.ts';
 import { END, type Read, readAll } from '../../support/read-pieces.ts';
 
 // kafkajs as it was released, to compare with.
@@ -26,7 +26,9 @@ const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 10 }), fc.constantF
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 interface Drawn {
-  readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & { readonly timestampDelta: bigint };
+  readonly record: Pick<SourceRecord, 'key' | 'value' | 'headers'> & {
+    readonly timestampDelta: bigint;
+  };
   /** Offsets left out before it. */
   readonly gap: number;
 }
@@ -83,11 +85,17 @@ const batches: fc.Arbitrary<Written[]> = fc
         value: value ?? null,
         headers: headers as SourceRecord['headers'],
       }));
-      return { bytes: writeBatch({ baseOffset, codec, records, lastDelta, attributes, ...times }), expected, end: position };
+      return {
+        bytes: writeBatch({ baseOffset, codec, records, lastDelta, attributes, ...times }),
+        expected,
+        end: position,
+      };
     });
   });
 
-const limits = fc.record({ pieceBytes: fc.oneof(fc.integer({ min: 1, max: 2_000 }), fc.constant(256 * 1024)) });
+const limits = fc.record({
+  pieceBytes: fc.oneof(fc.integer({ min: 1, max: 2_000 }), fc.constant(256 * 1024)),
+});
 const concat = (all: readonly { readonly bytes: Buffer }[]) => Buffer.concat(all.map((one) => one.bytes));
 const allOf = (all: readonly Written[]) => all.flatMap(({ expected }) => expected);
 
@@ -146,15 +154,28 @@ describe('the record reader', () => {
           lastOffsetDelta: records.length - 1,
           records: records.map((fields, offsetDelta) => encodeKafkaJsRecord({ ...fields, offsetDelta })),
         });
-        const theirs: { records: { offset: string; timestamp: string; key: Buffer; value: Buffer; headers: object }[] } =
-          await decodeBatch(new Decoder(buffer));
+        const theirs: {
+          records: {
+            offset: string;
+            timestamp: string;
+            key: Buffer;
+            value: Buffer;
+            headers: object;
+          }[];
+        } = await decodeBatch(new Decoder(buffer));
         const { records: ours } = await readAll(Buffer.from(buffer));
         assert.deepEqual(
           ours.map(({ offset, timestampMs, key, value, headers }) => ({
             ...{ offset: String(offset), timestamp: String(timestampMs) },
             ...{ key, value, headers: Object.fromEntries(headers) },
           })),
-          theirs.records.map(({ offset, timestamp, key, value, headers }) => ({ offset, timestamp, key, value, headers })),
+          theirs.records.map(({ offset, timestamp, key, value, headers }) => ({
+            offset,
+            timestamp,
+            key,
+            value,
+            headers,
+          })),
         );
       }),
       { numRuns: 60 },
@@ -228,7 +249,10 @@ describe('the record reader', () => {
   });
 
   it('throws nothing, whatever bytes are changed', async () => {
-    const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
+    const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), {
+      minLength: 1,
+      maxLength: 4,
+    });
     await fc.assert(
       fc.asyncProperty(batches, changes, fc.boolean(), fc.nat({ max: 50 }), async (all, changes, inHeader, fetchOffset) => {
         const [first] = all as [Written];

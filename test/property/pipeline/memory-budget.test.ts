@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
+import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

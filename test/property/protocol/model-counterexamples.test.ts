@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { COUNTEREXAMPLES } from '../../../dev/model/configurations.ts';
-import { runConfiguration, unexpected } from '../../../dev/model/run.ts';
+import { COUNTEREXAMPLES } from '../../model/configurations.ts';
+import { runConfiguration, unexpected } from '../../model/run.ts';
 
 for (const configuration of COUNTEREXAMPLES) {
   test(`${configuration.name}: a counterexample`, () => {

@@ -1,8 +1,8 @@
 /** As model.test.ts, for three records: in a file of its own, because the files of a suite run side by side. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DESIGN } from '../../../dev/model/configurations.ts';
-import { runConfiguration, unexpected } from '../../../dev/model/run.ts';
+import { DESIGN } from '../../model/configurations.ts';
+import { runConfiguration, unexpected } from '../../model/run.ts';
 
 for (const configuration of DESIGN) {
   if (configuration.records.split('.').length <= 2) continue;

@@ -1,8 +1,8 @@
 /** The model of the protocol (docs/protocol): the connector's rules are safe and live in every state that two records can reach. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DESIGN } from '../../../dev/model/configurations.ts';
-import { runConfiguration, unexpected } from '../../../dev/model/run.ts';
+import { DESIGN } from '../../model/configurations.ts';
+import { runConfiguration, unexpected } from '../../model/run.ts';
 
 for (const configuration of DESIGN) {
   if (configuration.records.split('.').length > 2) continue;

@@ -1,13 +1,14 @@
 /** States of a connector to look at: what the console is told, without a connector. */
-import { Activity, STEP_MS } from '../../../src/console/activity.ts';
-import { Console } from '../../../src/console/console.ts';
-import { RecentProblems } from '../../../src/console/recent-problems.ts';
-import type { Sources } from '../../../src/console/state.ts';
+
 import type { JobPhase, JobView, PipelineView, ShardView, ViewLimits, WaitView } from '../../../src/core/ports/pipeline-view.ts';
-import { Health } from '../../../src/telemetry/health.ts';
-import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/http-server.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { Activity, STEP_MS } from '../../../src/telemetry/console/activity.ts';
+import { Console } from '../../../src/telemetry/console/console.ts';
+import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
+import type { Sources } from '../../../src/telemetry/console/state.ts';
+import { Health } from '../../../src/telemetry/health/health.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/health/http-server.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 import { SeededRandom } from '../memory/clock.ts';
 import { RecordingMetrics } from '../memory/recording-telemetry.ts';
 
@@ -39,7 +40,9 @@ export function scene(views: readonly PipelineView[], nowMs: number, now: () => 
     now,
     health,
     memory: { usedBytes: 23 * 2 ** 20, totalBytes: 64 * 2 ** 20 },
-    pipelines: pipelines.map((held) => ({ view: (limits: ViewLimits) => bounded(held.view, limits) })),
+    pipelines: pipelines.map((held) => ({
+      view: (limits: ViewLimits) => bounded(held.view, limits),
+    })),
     activity,
     problems,
   };
@@ -49,7 +52,11 @@ export function scene(views: readonly PipelineView[], nowMs: number, now: () => 
 
 /** As the engine bounds what it shows. */
 function bounded(view: PipelineView, limits: ViewLimits): PipelineView {
-  return { ...view, jobs: view.jobs.slice(0, limits.jobs), shards: view.shards.slice(0, limits.shards) };
+  return {
+    ...view,
+    jobs: view.jobs.slice(0, limits.jobs),
+    shards: view.shards.slice(0, limits.shards),
+  };
 }
 
 export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView {
@@ -61,7 +68,12 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     name,
     kind: 'review',
     group: `${name}-review`,
-    topics: { source: name, output: `${name}.decisions`, deadLetters: `${name}.dead-letters`, journal: `${name}.journal` },
+    topics: {
+      source: name,
+      output: `${name}.decisions`,
+      deadLetters: `${name}.dead-letters`,
+      journal: `${name}.journal`,
+    },
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
     absent: null,
     shardCount: 8,
@@ -110,7 +122,14 @@ export function shardView(nowMs: number, shard: number, changes: Partial<ShardVi
     buffered: 212,
     lag: shard * 17,
     partitions: 1,
-    positions: [{ partition: shard, watermark, position: watermark + 1_952, end: watermark + 1_952 + shard * 17 }],
+    positions: [
+      {
+        partition: shard,
+        watermark,
+        position: watermark + 1_952,
+        end: watermark + 1_952 + shard * 17,
+      },
+    ],
     ...changes,
   };
 }
@@ -193,7 +212,12 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   const made = scene(
     [
       pipelineView({ shards, jobs: [settling, ...jobs.slice(1), uploading] }),
-      pipelineView({ name: 'profile-import', kind: 'import', shards: shards.slice(0, 2), shardCount: 4 }),
+      pipelineView({
+        name: 'profile-import',
+        kind: 'import',
+        shards: shards.slice(0, 2),
+        shardCount: 4,
+      }),
     ],
     nowMs,
     now,
@@ -202,7 +226,11 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
   past(made, 'profile-import', nowMs, { perSecond: 12 });
   made.problems.add(
     'warn',
-    { pipeline: 'comments', error: { message: 'the service answered 503' }, batch: 'batch_77ab01fe' },
+    {
+      pipeline: 'comments',
+      error: { message: 'the service answered 503' },
+      batch: 'batch_77ab01fe',
+    },
     'could not ask for the state of a batch; trying again',
   );
   return made;
@@ -217,7 +245,13 @@ export function troubleScene(nowMs = Date.now()): Scene {
       waitsFor: 'unauthorized',
       askedMs: nowMs - 5 * MINUTE,
       ...(at % 4 === 2
-        ? { phase: 'retrying', attempt: 2 + (at % 3), waitsFor: 'type_failing', remoteState: 'failed', nextAskMs: null }
+        ? {
+            phase: 'retrying',
+            attempt: 2 + (at % 3),
+            waitsFor: 'type_failing',
+            remoteState: 'failed',
+            nextAskMs: null,
+          }
         : {}),
     }),
   );
@@ -228,7 +262,12 @@ export function troubleScene(nowMs = Date.now()): Scene {
       waiting: 11,
       who: ['shard 0', 'shard 1', 'shard 2', 'type comment', 'type message'],
     },
-    { reason: 'memory', sinceMs: nowMs - 120 * SECOND, waiting: 3, who: ['shard 0', 'shard 1', 'shard 2'] },
+    {
+      reason: 'memory',
+      sinceMs: nowMs - 120 * SECOND,
+      waiting: 3,
+      who: ['shard 0', 'shard 1', 'shard 2'],
+    },
     { reason: 'type_failing', sinceMs: nowMs - 90 * SECOND, waiting: 1, who: ['type profile'] },
   ];
   const shards = [0, 1, 2].map((shard) => shardView(nowMs, shard, { lag: 61_222 + shard }));
@@ -261,13 +300,22 @@ export function troubleScene(nowMs = Date.now()): Scene {
   add(
     1,
     'warn',
-    { reason: 'TransactionError: another owner took the transactional id', shard: 3, pipeline: 'comments' },
+    {
+      reason: 'TransactionError: another owner took the transactional id',
+      shard: 3,
+      pipeline: 'comments',
+    },
     'not in the group for now',
   );
   add(
     4,
     'warn',
-    { pipeline: 'comments', shard: 3, error: 'TransactionError: the transaction was fenced', failures: 4 },
+    {
+      pipeline: 'comments',
+      shard: 3,
+      error: 'TransactionError: the transaction was fenced',
+      failures: 4,
+    },
     'lost the shard; claiming it again',
   );
   add(
@@ -279,7 +327,11 @@ export function troubleScene(nowMs = Date.now()): Scene {
   add(
     146,
     'warn',
-    { pipeline: 'comments', batch: 'batch_9c3f1a27', error: 'the service answered 401 to get_batch' },
+    {
+      pipeline: 'comments',
+      batch: 'batch_9c3f1a27',
+      error: 'the service answered 401 to get_batch',
+    },
     'could not ask for the state of a batch; trying again',
   );
   return made;
@@ -288,7 +340,11 @@ export function troubleScene(nowMs = Date.now()): Scene {
 /** Far more than a page can show: 200 shards, thousands of batches. */
 export function hugeScene(nowMs = Date.now()): Scene {
   const shards = Array.from({ length: 200 }, (_, shard) =>
-    shardView(nowMs, shard, { inFlight: 25_000, jobs: 25, state: shard % 61 === 60 ? 'claiming' : 'owner' }),
+    shardView(nowMs, shard, {
+      inFlight: 25_000,
+      jobs: 25,
+      state: shard % 61 === 60 ? 'claiming' : 'owner',
+    }),
   );
   const jobs = Array.from({ length: 5_000 }, (_, at) => jobView(nowMs, at, { shard: at % 200, type: `type-${at % 40}` }));
   const made = scene([pipelineView({ shards, jobs, shardCount: 600 })], nowMs);
@@ -301,7 +357,14 @@ export async function serve({ sources }: Scene): Promise<{ readonly server: Tele
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
   const health = new Health({ stuckAfterMs: MINUTE });
-  const server = await startTelemetryServer({ host: '127.0.0.1', port: 0, metrics, health, logger, pages });
+  const server = await startTelemetryServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics,
+    health,
+    logger,
+    pages,
+  });
   const close = async () => {
     pages.close();
     await server.close();

@@ -3,11 +3,14 @@ import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { runConnector } from '../../../src/app/run.ts';
 import { quietKafkajs } from '../../../src/cli/quiet-kafkajs.ts';
-import { loadConfig } from '../../../src/config/load.ts';
+import { loadConfig } from '../../../src/config/load/load.ts';
 import { dyingAt } from './dying-ports.ts';
 import { CRASH_NTH, CRASH_POINT, type CrashPoint } from './points.ts';
 
-const { values } = parseArgs({ allowPositionals: true, options: { config: { type: 'string', default: '' } } });
+const { values } = parseArgs({
+  allowPositionals: true,
+  options: { config: { type: 'string', default: '' } },
+});
 const { [CRASH_POINT]: point, [CRASH_NTH]: nth } = process.env;
 quietKafkajs();
 // A process that is killed would not write it.

@@ -1,12 +1,13 @@
 /** Records of imports and lookups for visits, and what the service got of them. */
-import type { ChaosEvent, Fate } from '../../chaos/events.ts';
-import { NUMBER } from '../../chaos/hostile-parts.ts';
-import type { SandboxImports } from '../../chaos/imported.ts';
-import type { Produced } from '../../chaos/judge-records.ts';
-import type { Kind } from '../../chaos/pipelines.ts';
+
+import type { SandboxImports } from '../../chaos/judge/imported.ts';
+import type { Produced } from '../../chaos/judge/judge-records.ts';
+import type { ChaosEvent, Fate } from '../../chaos/load/events.ts';
+import { NUMBER } from '../../chaos/load/hostile-parts.ts';
+import type { Kind } from '../../chaos/load/pipelines.ts';
 import { CANARY } from '../canary.ts';
 import { headerList } from '../headers.ts';
-import type { TestKafka } from '../kafka.ts';
+import type { TestKafka } from '../kafka/kafka.ts';
 import type { Stack } from '../stack.ts';
 import { makeDecisions, sandboxFaults } from '../stack-control.ts';
 import type { Submitted } from './visits.ts';
@@ -36,7 +37,13 @@ export async function writeOthers(
   const ids = events.flatMap(({ fate }) => ('lookup' in fate ? [fate.lookup.id] : []));
   await makeDecisions(
     stack.sandboxUrl,
-    ids.map((id) => ({ ...DECISION, decision_id: id, decision_status: 'SUCCESS', metadata: { id }, labels: [] })),
+    ids.map((id) => ({
+      ...DECISION,
+      decision_id: id,
+      decision_status: 'SUCCESS',
+      metadata: { id },
+      labels: [],
+    })),
   );
   const where = await kafka.write(stack.topics.source, events);
   return events.map((event, index) => ({ ...event, offset: where[index]?.offset ?? -1 }));
@@ -50,7 +57,10 @@ function eventOf(kind: OtherKind, partition: number, n: number): ChaosEvent {
     const decision = { ...DECISION, status: 'SUCCESS', labels: [], metadata: { id } } as const;
     return envelope(partition, n, id, { lookup: { id, decision } });
   }
-  const record = { type: n % 2 === 0 ? 'user' : 'order', data: { [NUMBER]: n, text: `line\r\n"${CANARY.content}"`, zip: '007' } };
+  const record = {
+    type: n % 2 === 0 ? 'user' : 'order',
+    data: { [NUMBER]: n, text: `line\r\n"${CANARY.content}"`, zip: '007' },
+  };
   return envelope(partition, n, JSON.stringify(record), { receipt: record });
 }
 
@@ -78,5 +88,10 @@ export async function importsSubmitted(stack: Stack): Promise<Submitted> {
   const answer = await fetch(`${stack.sandboxUrl}/sandbox/imports`);
   const { totals } = (await answer.json()) as SandboxImports;
   const [counter] = await sandboxFaults(stack);
-  return { batches: totals.imports, puts: counter?.fired ?? 0, uploads: totals.uploads, rows: totals.records };
+  return {
+    batches: totals.imports,
+    puts: counter?.fired ?? 0,
+    uploads: totals.uploads,
+    rows: totals.records,
+  };
 }

@@ -1,14 +1,14 @@
 /** Carries out one visit: victims die, a successor takes over, and everything that can be seen from outside is collected. */
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import { Complaints } from '../../chaos/complaints.ts';
-import { RETURNED_HEADERS } from '../../chaos/hostile-parts.ts';
-import { liveJobKeys } from '../../chaos/judge.ts';
-import type { Produced } from '../../chaos/judge-records.ts';
-import { judgeSilence } from '../../chaos/judge-silence.ts';
-import { Witness } from '../../chaos/witness.ts';
+import { Complaints } from '../../chaos/judge/complaints.ts';
+import { liveJobKeys } from '../../chaos/judge/judge.ts';
+import type { Produced } from '../../chaos/judge/judge-records.ts';
+import { judgeSilence } from '../../chaos/judge/judge-silence.ts';
+import { Witness } from '../../chaos/judge/witness.ts';
+import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
 import { CANARY } from '../canary.ts';
 import { eventually } from '../eventually.ts';
-import { type TestKafka, uniqueName } from '../kafka.ts';
+import { type TestKafka, uniqueName } from '../kafka/kafka.ts';
 import { createStack, type LogLine, parseLogLine, type Replica, type SandboxProcess, type Stack } from '../stack.ts';
 import { groupPositions, sandboxBatches, sandboxFaults } from '../stack-control.ts';
 import { TerminalRecords } from '../terminal-records.ts';
@@ -28,7 +28,10 @@ export interface Rehearsal {
   readonly type: string;
 }
 
-export const rehearsalOf = (visit: Visit, index: number): Rehearsal => ({ visit, type: `visit-${index + 1}` });
+export const rehearsalOf = (visit: Visit, index: number): Rehearsal => ({
+  visit,
+  type: `visit-${index + 1}`,
+});
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -36,7 +39,12 @@ type Environment = Readonly<Record<string, string>>;
 export function faultsOf({ visit, type }: Rehearsal): FaultInput[] {
   if (visit.kind !== 'review') return [{ operation: 'upload_import', action: 'latency', delay: '0ms', times: 'always' }];
   const { faults = [] }: Situation = SITUATIONS[visit.situation];
-  const count: FaultInput = { operation: 'upload', action: 'latency', delay: '0ms', times: 'always' };
+  const count: FaultInput = {
+    operation: 'upload',
+    action: 'latency',
+    delay: '0ms',
+    times: 'always',
+  };
   return [count, ...faults].map((fault) => ({ ...fault, match: { type } }));
 }
 
@@ -122,7 +130,10 @@ export async function rehearse(
     await terminal.untilCount(events.length + others.length, DEADLINE_MS);
     await journalEmpty(kafka, stack);
     const atEnd = async () => (await groupPositions(kafka, stack)).every(({ committed, end }) => committed === end);
-    await eventually('the group has committed its source to the end', atEnd, { deadlineMs: DEADLINE_MS, everyMs: 50 });
+    await eventually('the group has committed its source to the end', atEnd, {
+      deadlineMs: DEADLINE_MS,
+      everyMs: 50,
+    });
     const recoveryMs = performance.now() - diedMs;
     await end(stack);
     // Nobody is left who could write: this is the last look.
@@ -148,7 +159,12 @@ function pipelineOf({ maxRows, replica }: Situation): Record<string, unknown> {
     journal: { partitions: replica === undefined ? 1 : PARTITIONS },
     review: { poll: { initial: '50ms', max: '300ms' }, uploadGrace: '1s' },
     // The broker would end an open transaction long after this test: only the successor's fence can.
-    kafka: { sessionTimeout: '1500ms', heartbeat: '400ms', transactionTimeout: '5m', progressInterval: '300ms' },
+    kafka: {
+      sessionTimeout: '1500ms',
+      heartbeat: '400ms',
+      transactionTimeout: '5m',
+      progressInterval: '300ms',
+    },
   };
 }
 
@@ -182,7 +198,12 @@ async function writeEvents(
         text: 'line\r\n"quoted", =1+1',
         Status: '',
       };
-      return { partition, key: `k${n}`, value: JSON.stringify({ type, content: `${CANARY.content} ${n}`, metadata }), metadata };
+      return {
+        partition,
+        key: `k${n}`,
+        value: JSON.stringify({ type, content: `${CANARY.content} ${n}`, metadata }),
+        metadata,
+      };
     }),
     ...Array.from({ length: poison }, (_, n) => ({
       partition,
@@ -190,7 +211,12 @@ async function writeEvents(
       value: `no JSON ${CANARY.content} ${n}`,
       metadata: undefined,
     })),
-    ...Array.from({ length: empty }, () => ({ partition, key: 'empty', value: null, metadata: undefined })),
+    ...Array.from({ length: empty }, () => ({
+      partition,
+      key: 'empty',
+      value: null,
+      metadata: undefined,
+    })),
   ]).flat();
   const where = await kafka.write(
     stack.topics.source,
@@ -216,7 +242,11 @@ async function deathOf(kafka: TestKafka, stack: Stack, victim: Replica, point: C
   const words = victim.lines.map(parseLogLine).find((line): line is LogLine & LastWords => line?.msg === 'dies here');
   if (signal !== 'SIGKILL' || words?.point !== point) throw new Error(`it did not die at ${point}:\n${lastLines(victim)}`);
   const all = await kafka.readAll(stack.topics.journal, { uncommitted: true });
-  return { point, words, uncommitted: all.length - (await kafka.readAll(stack.topics.journal)).length };
+  return {
+    point,
+    words,
+    uncommitted: all.length - (await kafka.readAll(stack.topics.journal)).length,
+  };
 }
 
 async function journalEmpty(kafka: TestKafka, stack: Stack): Promise<void> {
@@ -226,7 +256,10 @@ async function journalEmpty(kafka: TestKafka, stack: Stack): Promise<void> {
     journal.push(...(await reader.readToEnd()));
     return liveJobKeys(journal).length === 0;
   };
-  await eventually('no job is live in the journal', empty, { deadlineMs: DEADLINE_MS, everyMs: 50 });
+  await eventually('no job is live in the journal', empty, {
+    deadlineMs: DEADLINE_MS,
+    everyMs: 50,
+  });
 }
 
 async function allUploaded(stack: Stack, type: string, uploads: number): Promise<void> {

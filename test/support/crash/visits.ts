@@ -1,6 +1,6 @@
 /** Which points are visited, in which situation, and what the service must have got in the end. */
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import type { Kind } from '../../chaos/pipelines.ts';
+import type { Kind } from '../../chaos/load/pipelines.ts';
 import type { CrashPoint } from './points.ts';
 
 /** What the service gets of one visit's records. */
@@ -57,7 +57,10 @@ export const SITUATIONS = {
     submitted: { batches: 4, puts: 4, uploads: 4, rows: 24 },
   },
   'one batch': TWO_BATCHES,
-  'slow download': { ...TWO_BATCHES, faults: [{ operation: 'download', action: 'slow', bytesPerSecond: 5_000 }] },
+  'slow download': {
+    ...TWO_BATCHES,
+    faults: [{ operation: 'download', action: 'slow', bytesPerSecond: 5_000 }],
+  },
   'failed batch': {
     ...TWO_BATCHES,
     faults: [{ operation: 'review', action: 'batch_error' }],

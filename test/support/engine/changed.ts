@@ -1,6 +1,6 @@
 import type { FetchedBatch } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { PipelinePorts } from '../../../src/pipeline/context.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 
 /** A port with some of its methods replaced; the rest stay as they are, private fields included. */
 export function changed<T extends object>(port: T, changes: Partial<T>): T {

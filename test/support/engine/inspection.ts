@@ -1,7 +1,7 @@
 /** The tools in a simulated world: they look at it from a process of their own while it goes on. */
-import { deadLetter } from '../../../src/core/dead-letter.ts';
+import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import type { Inspection } from '../../../src/inspect/context.ts';
+import type { Inspection } from '../../../src/tools/inspect/context.ts';
 import { KafkaClient } from '../memory/client.ts';
 import { VirtualProcess } from '../memory/process.ts';
 import { MemoryTopicScan } from '../memory/topic-scan.ts';
@@ -24,7 +24,12 @@ export function inspectionOf(
       name: 'reviews',
       kind: 'scripted',
       group: TOPICS.group,
-      topics: { source: TOPICS.source, journal: TOPICS.journal, decisions: 'decisions', deadLetters: 'dead' },
+      topics: {
+        source: TOPICS.source,
+        journal: TOPICS.journal,
+        decisions: 'decisions',
+        deadLetters: 'dead',
+      },
       reservedTopics: [],
       inOrder: false,
       skipsNullValues: false,
@@ -53,7 +58,14 @@ export function rewriteReads(
 /** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */
 export function putDeadLetter(world: World, partition: number, offset: number): void {
   const value = Buffer.from('v');
-  const record = { partition: 0, offset, timestampMs: 0, key: Buffer.from(`k${offset}`), value, headers: [] };
+  const record = {
+    partition: 0,
+    offset,
+    timestampMs: 0,
+    key: Buffer.from(`k${offset}`),
+    value,
+    headers: [],
+  };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
   world.kafka.cluster.produce('dead', partition, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
 }

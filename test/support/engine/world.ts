@@ -1,15 +1,15 @@
 /** A world in memory for the real engine: any number of instances over one cluster, one service, and one virtual clock. */
 import assert from 'node:assert/strict';
-import type { LiveJob } from '../../../src/core/job.ts';
-import { JournalView } from '../../../src/core/journal-view.ts';
+import type { LiveJob } from '../../../src/core/journal/job.ts';
+import { JournalView } from '../../../src/core/journal/journal-view.ts';
 import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
-import type { PipelinePorts } from '../../../src/pipeline/context.ts';
-import type { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
-import type { PipelineOptions } from '../../../src/pipeline/options.ts';
-import { Supervisor } from '../../../src/pipeline/supervisor.ts';
+import type { PipelineOptions } from '../../../src/pipeline/context/options.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
+import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
+import { Supervisor } from '../../../src/pipeline/pipeline.ts';
 import { assertSilent } from '../canary.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { KafkaClient } from '../memory/client.ts';
@@ -41,7 +41,13 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, maxOffsetBytes: 262_144 },
     chunk: { maxRows: 3, maxBytes: 100_000 },
-    retry: { attempts: 2, maxBatchesPerJob: 64, onFailure: 'error', errorRowAttempts: 1, downloads: 3 },
+    retry: {
+      attempts: 2,
+      maxBatchesPerJob: 64,
+      onFailure: 'error',
+      errorRowAttempts: 1,
+      downloads: 3,
+    },
     review: {
       pollInitialMs: 500,
       pollMaxMs: 5_000,

@@ -1,6 +1,6 @@
 /** Records that Confluent's Python client wrote (test/fixtures/registry), for a registry that gives their schemas other ids. */
 import { readFileSync } from 'node:fs';
-import type { NewSchema, SchemaReference, SchemaRegistry } from '../../../src/registry/index.ts';
+import type { NewSchema, SchemaReference, SchemaRegistry } from '../../../src/events/registry/index.ts';
 
 const FILE = new URL('../../fixtures/registry/fixtures.json', import.meta.url);
 const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {

@@ -9,12 +9,12 @@ import {
   type OutputContract,
   REGISTRY_FORMATS,
   type RegistryFormatName,
-} from '../../../src/formats/output/contract.ts';
-import { RegisteredFormat } from '../../../src/formats/output/registered-format.ts';
-import { createReceiptRenderer } from '../../../src/import/receipt.ts';
-import { createFoundRenderer } from '../../../src/lookup/found.ts';
-import { createDecisionRenderer, type DecisionFacts } from '../../../src/review/decision.ts';
-import { readLabels } from '../../../src/review/results/labels.ts';
+} from '../../../src/events/formats/output/contract.ts';
+import { RegisteredFormat } from '../../../src/events/formats/output/registered-format.ts';
+import { createReceiptRenderer } from '../../../src/kinds/import/receipt.ts';
+import { createFoundRenderer } from '../../../src/kinds/lookup/looked-up-decision.ts';
+import { createDecisionRenderer, type DecisionFacts } from '../../../src/kinds/review/decision.ts';
+import { readLabels } from '../../../src/kinds/review/results/labels.ts';
 
 export interface WrittenOutput {
   readonly name: string;
@@ -27,7 +27,13 @@ export interface WrittenOutput {
   readonly value: string;
 }
 
-const JOB = { jobId: 'j', remoteId: 'b-8c1f', type: 'post', attempt: 1, decidedAtMs: Date.parse('2026-01-01T00:02:03.456Z') };
+const JOB = {
+  jobId: 'j',
+  remoteId: 'b-8c1f',
+  type: 'post',
+  attempt: 1,
+  decidedAtMs: Date.parse('2026-01-01T00:02:03.456Z'),
+};
 const SOURCE = {
   partition: 3,
   offset: 41,
@@ -62,7 +68,10 @@ const EVERYTHING: DecisionFacts = {
   serviceStatus: 'POSTPONED',
   result: '',
   expected: 'ham\u0000',
-  labels: { json: '[{"name":"","applied":false,"explanation":null,"score":0.5}]', raw: 'as; it; came' },
+  labels: {
+    json: '[{"name":"","applied":false,"explanation":null,"score":0.5}]',
+    raw: 'as; it; came',
+  },
   metadata: '{"__proto__":{"名":"🙂"},"min":-9223372036854775808,"empty":{}}',
   content: `${'long '.repeat(40)}\r\n"end"`,
   error: ERROR,
@@ -104,7 +113,12 @@ export function writtenOutputs(): WrittenOutput[] {
     RECORDS.map(([name, contract, record]) => {
       const { file } = contractFile(contract, format);
       if (!files.includes(file)) files.push(file);
-      const writer = new RegisteredFormat({ contract, format, topic: 'out', subject: 'topic-name' });
+      const writer = new RegisteredFormat({
+        contract,
+        format,
+        topic: 'out',
+        subject: 'topic-name',
+      });
       writer.writeWith(files.indexOf(file) + 1);
       const value = writer.encode(record).value as Buffer;
       return { name, format, file, json: String(record.value), value: value.toString('base64') };

@@ -1,6 +1,6 @@
 /** Records of every format that a source may have, with what becomes of each: the mapping is the test's. */
 import assert from 'node:assert/strict';
-import { type SchemaRegistry, writeFrame } from '../../../src/registry/index.ts';
+import { type SchemaRegistry, writeFrame } from '../../../src/events/registry/index.ts';
 import { headerList } from '../headers.ts';
 import type { NewRecord } from '../topic-writer.ts';
 import { type ConfluentRecord, confluentRecords } from './confluent-records.ts';
@@ -46,7 +46,11 @@ function reviewed(records: readonly ConfluentRecord[], format: ConfluentRecord['
   return records.flatMap(({ name, value, expected, ...record }) => {
     if (record.format !== format || expected === null) return [];
     const { content, text, colour, kind } = JSON.parse(expected) as Readonly<Record<string, string | undefined>>;
-    const becomes = { content: content ?? text ?? '', type: colour ?? kind ?? 'post', metadata: expected };
+    const becomes = {
+      content: content ?? text ?? '',
+      type: colour ?? kind ?? 'post',
+      metadata: expected,
+    };
     return [{ name, value, becomes }];
   });
 }
@@ -57,7 +61,10 @@ const one = (records: readonly ConfluentRecord[], name: string): Buffer =>
 const cut = (value: Buffer): Buffer => value.subarray(0, -3);
 
 const undecodable = (message: RegExp): Letter => ({ reason: 'undecodable', message });
-const UNKNOWN: Letter = { reason: 'unknown_schema', message: /^the registry does not know the schema id 2000000000$/ };
+const UNKNOWN: Letter = {
+  reason: 'unknown_schema',
+  message: /^the registry does not know the schema id 2000000000$/,
+};
 
 function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   const whole = one(records, 'avro: every type and logical type');
@@ -65,10 +72,18 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   return [
     { name: 'unknown id', value: writeFrame(NOWHERE, whole.subarray(5)), becomes: UNKNOWN },
     { name: 'cut off', value: cut(whole), becomes: undecodable(/Avro/) },
-    { name: 'more behind it', value: Buffer.concat([whole, Buffer.from([0])]), becomes: undecodable(/Avro/) },
+    {
+      name: 'more behind it',
+      value: Buffer.concat([whole, Buffer.from([0])]),
+      becomes: undecodable(/Avro/),
+    },
     { name: 'no frame', value: Buffer.from('{"content":"plain"}'), becomes: undecodable(/byte 0/) },
     { name: 'of another type', value: message, becomes: undecodable(/PROTOBUF/) },
-    { name: 'no record', value: one(records, 'avro: no record'), becomes: { reason: 'not_an_object', message: /a string/ } },
+    {
+      name: 'no record',
+      value: one(records, 'avro: no record'),
+      becomes: { reason: 'not_an_object', message: /a string/ },
+    },
   ];
 }
 
@@ -79,7 +94,11 @@ async function protobufDecimal(registry: SchemaRegistry, signal: AbortSignal): P
   const id = await registry.register('priced', { type: 'PROTOBUF', text }, signal);
   // Message 0; content; price: 1000 in two bytes, precision 4, scale 2.
   const payload = Buffer.concat([Buffer.from('\0\x0a\x06priced'), Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2])]);
-  const becomes = { content: 'priced', type: 'post', metadata: '{"content":"priced","price":10.00}' };
+  const becomes = {
+    content: 'priced',
+    type: 'post',
+    metadata: '{"content":"priced","price":10.00}',
+  };
   return { name: 'a decimal with its scale', value: writeFrame(id, payload), becomes };
 }
 
@@ -116,10 +135,21 @@ const TEXTS: readonly SourceFormatRecord[] = [
     headers: [['type', 'comment']],
     becomes: { content: '{"not": "read"}', type: 'comment', metadata: '{"lang":null}' },
   },
-  { name: 'no UTF-8', value: Buffer.from([0xc3, 0x28]), headers: [['type', 'note']], becomes: undecodable(/UTF-8/) },
+  {
+    name: 'no UTF-8',
+    value: Buffer.from([0xc3, 0x28]),
+    headers: [['type', 'note']],
+    becomes: undecodable(/UTF-8/),
+  },
 ];
 
-const ATTRIBUTES = { ce_specversion: '1.0', ce_id: 'e-1', ce_source: '/posts', ce_type: 'comment', ce_subject: 'post/7' };
+const ATTRIBUTES = {
+  ce_specversion: '1.0',
+  ce_id: 'e-1',
+  ce_source: '/posts',
+  ce_type: 'comment',
+  ce_subject: 'post/7',
+};
 const DATA = '{"text":"hi","id":12345678901234567890,"deep":[{"min":-9223372036854775808}]}';
 const STRUCTURED = { 'content-type': 'application/cloudevents+json; charset=UTF-8' };
 const CLOUD_EVENTS: readonly SourceFormatRecord[] = [
@@ -127,21 +157,38 @@ const CLOUD_EVENTS: readonly SourceFormatRecord[] = [
     name: 'binary, JSON',
     value: DATA,
     headers: headerList({ ...ATTRIBUTES, 'content-type': 'application/json' }),
-    becomes: { content: 'hi', type: 'comment', metadata: `{"id":"e-1","about":"post/7","data":${DATA}}` },
+    becomes: {
+      content: 'hi',
+      type: 'comment',
+      metadata: `{"id":"e-1","about":"post/7","data":${DATA}}`,
+    },
   },
   {
     name: 'binary, a text',
     value: 'plain',
     headers: headerList({ ...ATTRIBUTES, ce_type: 'note', 'content-type': 'text/plain' }),
-    becomes: { content: 'plain', type: 'note', metadata: '{"id":"e-1","about":"post/7","data":"plain"}' },
+    becomes: {
+      content: 'plain',
+      type: 'note',
+      metadata: '{"id":"e-1","about":"post/7","data":"plain"}',
+    },
   },
   {
     name: 'structured',
     value: `{"specversion":"1.0","id":"e-2","source":"/posts","type":"comment","data":${DATA}}`,
     headers: headerList(STRUCTURED),
-    becomes: { content: 'hi', type: 'comment', metadata: `{"id":"e-2","about":null,"data":${DATA}}` },
+    becomes: {
+      content: 'hi',
+      type: 'comment',
+      metadata: `{"id":"e-2","about":null,"data":${DATA}}`,
+    },
   },
-  { name: 'binary, without an id', value: DATA, headers: headerList({ ...ATTRIBUTES, ce_id: '' }), becomes: undecodable(/id/) },
+  {
+    name: 'binary, without an id',
+    value: DATA,
+    headers: headerList({ ...ATTRIBUTES, ce_id: '' }),
+    becomes: undecodable(/id/),
+  },
   {
     name: 'structured, no JSON',
     value: DATA.slice(1),

@@ -2,8 +2,9 @@
  * The judge of a run over MemoryKafka. It reads what a read_committed consumer of the outputs sees, and the journal, and
  * compares them with the source: I1 (conservation) at any moment, I2 (exactly one terminal record) at the end.
  */
-import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
-import { JournalView } from '../../../src/core/journal-view.ts';
+
+import { JournalView } from '../../../src/core/journal/journal-view.ts';
+import { DEAD_LETTER_HEADERS } from '../../../src/core/outcome/dead-letter.ts';
 import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../../src/core/record.ts';
 import type { PipelineTopics } from './client.ts';
 import type { Cluster } from './cluster.ts';

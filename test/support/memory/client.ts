@@ -1,5 +1,5 @@
 /** One instance's connections to a MemoryKafka: the ports, all bound to the process that hears the answers. */
-import type { Clock } from '../../../src/core/ports/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { ClusterAdmin, ShardProducers, SourceReader } from '../../../src/core/ports/kafka.ts';
 import { MemoryClusterAdmin } from './cluster-admin.ts';
 import type { MemoryKafka } from './kafka.ts';
@@ -32,7 +32,9 @@ export class KafkaClient {
   }
 
   producers(): ShardProducers {
-    return { open: (shard) => new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard) };
+    return {
+      open: (shard) => new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard),
+    };
   }
 
   /** `member`: its id in the group; a member that comes back under its old id gets its old shards first. */

@@ -75,7 +75,11 @@ export class Cluster {
   describe(name: string): TopicDescription | undefined {
     const topic = this.#topics.get(name);
     if (topic === undefined) return undefined;
-    return { partitions: topic.logs.length, replicationFactor: topic.replicationFactor, settings: topic.settings };
+    return {
+      partitions: topic.logs.length,
+      replicationFactor: topic.replicationFactor,
+      settings: topic.settings,
+    };
   }
 
   /** @throws BrokerError UNKNOWN_TOPIC_OR_PARTITION */
@@ -124,7 +128,11 @@ export class Cluster {
     this.#groups.set(group, topics);
     const commits = topics.get(topic) ?? new Map<number, Commit>();
     topics.set(topic, commits);
-    commits.set(partition, { now: { offset, metadata }, before: commits.get(partition)?.now ?? NOTHING, atMs: this.#nowMs() });
+    commits.set(partition, {
+      now: { offset, metadata },
+      before: commits.get(partition)?.now ?? NOTHING,
+      atMs: this.#nowMs(),
+    });
   }
 
   #topic(name: string): Topic {

@@ -1,6 +1,6 @@
 /** Reviews at the service in memory, as files: the CSV that is uploaded comes back with results. One per instance. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchState, CreatedBatch, ReviewService as Reviews } from '../../../src/review/review-service.ts';
+import type { BatchState, CreatedBatch, ReviewService as Reviews } from '../../../src/kinds/review/review-service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 

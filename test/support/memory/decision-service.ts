@@ -1,7 +1,7 @@
 /** Single decisions at the service in memory: made some time, or never heard of. */
-import type { Clock } from '../../../src/core/ports/clock.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import type { LookedUpDecision, LookupService } from '../../../src/lookup/lookup-service.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
+import type { LookedUpDecision, LookupService } from '../../../src/kinds/lookup/lookup-service.ts';
 import type { ServiceScript } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -82,7 +82,11 @@ export class MemoryDecisions implements LookupService {
 
   #answer(id: string): LookedUpDecision {
     const made = this.#decisions.get(id);
-    if (made === undefined) throw new ServiceError('not_found', 'no such decision', { operation: 'get_decision', status: 404 });
+    if (made === undefined)
+      throw new ServiceError('not_found', 'no such decision', {
+        operation: 'get_decision',
+        status: 404,
+      });
     const { decision, dueMs } = made;
     const rawStatus = this.#script.decisionStatus?.(id) ?? (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
     return rawStatus === decision.rawStatus ? decision : { ...decision, rawStatus, result: null, labelsJson: null };

@@ -2,7 +2,7 @@
  * The broker's side of one consumer group, as the classic protocol has it: sessions that expire, rebalances that stop the
  * world, generations. Everything here is immediate; members talk to it through the network.
  */
-import type { Clock } from '../../../src/core/ports/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { BrokerError } from './broker-error.ts';
 import { assignShards } from './shard-assignment.ts';
 
@@ -58,7 +58,11 @@ export class GroupCoordinator {
 
   /** JoinGroup and SyncGroup in one. `answer` is called when the rebalance is over. */
   join(id: string, answer: (generation: Generation) => void): void {
-    const member = this.#members.get(id) ?? { joining: undefined, generation: 0, cancelSession: () => {} };
+    const member = this.#members.get(id) ?? {
+      joining: undefined,
+      generation: 0,
+      cancelSession: () => {},
+    };
     member.joining = answer;
     member.cancelSession();
     this.#members.set(id, member);

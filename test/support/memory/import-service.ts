@@ -1,7 +1,8 @@
 /** Imports at the service in memory: batches whose results nobody downloads. One per instance. */
+
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import type { CreatedImport, ImportService, ImportState } from '../../../src/import/import-service.ts';
+import type { CreatedImport, ImportService, ImportState } from '../../../src/kinds/import/import-service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -40,7 +41,10 @@ export class MemoryImports implements ImportService {
     return this.#calls.call('status', signal, importId, undefined, () => {
       const { state } = this.#service.batch(importId);
       if (state === 'missing')
-        throw new ServiceError('not_found', `no import ${importId}`, { operation: 'get_import', status: 404 });
+        throw new ServiceError('not_found', `no import ${importId}`, {
+          operation: 'get_import',
+          status: 404,
+        });
       return { rawStatus: RAW[state] };
     });
   }
@@ -53,4 +57,9 @@ export class MemoryImports implements ImportService {
   }
 }
 
-const rowOf = (content: string, offset: number): ServiceRow => ({ partition: -1, offset, content, status: 'success' });
+const rowOf = (content: string, offset: number): ServiceRow => ({
+  partition: -1,
+  offset,
+  content,
+  status: 'success',
+});

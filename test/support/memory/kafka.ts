@@ -1,5 +1,5 @@
 /** A Kafka cluster in memory. One per test; every simulated instance talks to it through a `KafkaClient` of its own. */
-import type { Clock } from '../../../src/core/ports/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { Stream, Transaction } from '../../../src/core/ports/kafka.ts';
 import { Cluster } from './cluster.ts';
 import { GroupCoordinator, type GroupSettings } from './group-coordinator.ts';

@@ -1,6 +1,7 @@
 /** Slices of results whose memory is lent: once a slice is released, neither its bytes nor its columns say anything true. */
+
+import type { ReadRow } from '../../../src/core/batch/read-row.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
-import type { ReadRow } from '../../../src/core/read-row.ts';
 import { columnsOfRows } from '../slices.ts';
 
 export class LentSlices {

@@ -99,7 +99,17 @@ export class PartitionFetcher {
   #toBatch(read: LogRead): FetchedBatch {
     const bytes = read.records.reduce((sum, record) => sum + wireBytes(record), 0);
     const { fetchOffset, nextOffset, endOffset, pieces } = read;
-    return memoryBatch({ stream: this.#stream, partition: this.#partition, fetchOffset, nextOffset, endOffset, bytes }, pieces);
+    return memoryBatch(
+      {
+        stream: this.#stream,
+        partition: this.#partition,
+        fetchOffset,
+        nextOffset,
+        endOffset,
+        bytes,
+      },
+      pieces,
+    );
   }
 
   /** A position out of range counts as something to read: the answer, an empty batch, says where the log is. */

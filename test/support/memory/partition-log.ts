@@ -88,7 +88,15 @@ export class PartitionLog {
     if (!this.#open.delete(transaction)) return;
     if (outcome === 'abort') this.#aborted.add(transaction);
     const offset = this.#end++;
-    this.#entries.push({ offset, timestampMs: nowMs, transaction, control: outcome, key: null, value: null, headers: [] });
+    this.#entries.push({
+      offset,
+      timestampMs: nowMs,
+      transaction,
+      control: outcome,
+      key: null,
+      value: null,
+      headers: [],
+    });
     this.#changed();
   }
 
@@ -112,7 +120,13 @@ export class PartitionLog {
       if (this.#isVisible(entry)) entries.push(entry);
     }
     const pieces = this.#pieces(entries, nextOffset);
-    return { records: pieces.flatMap(({ records }) => records), pieces, fetchOffset, nextOffset, endOffset };
+    return {
+      records: pieces.flatMap(({ records }) => records),
+      pieces,
+      fetchOffset,
+      nextOffset,
+      endOffset,
+    };
   }
 
   /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. undefined: it can be read again. */

@@ -153,5 +153,11 @@ export class RecordingHealth implements HealthReporter {
 function errorsAsText(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (!(value instanceof Error)) return value;
-  return { ...value, name: value.name, message: value.message, stack: value.stack, cause: value.cause };
+  return {
+    ...value,
+    name: value.name,
+    message: value.message,
+    stack: value.stack,
+    cause: value.cause,
+  };
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { RegistryRefused, RegistryUnavailable } from '../../../src/registry/index.ts';
-import type { NewSchema, SubjectVersion } from '../../../src/registry/schema.ts';
+import { RegistryRefused, RegistryUnavailable } from '../../../src/events/registry/index.ts';
+import type { NewSchema, SubjectVersion } from '../../../src/events/registry/schema.ts';
 import type { MemoryRegistry } from './schema-registry.ts';
 
 /** @param registry asked for with each request: each test may have its own. @returns its address, and what ends it */
@@ -72,7 +72,13 @@ async function route(registry: MemoryRegistry, path: string, schema: NewSchema |
 const found = (one: SubjectVersion | undefined): Answer | undefined =>
   one && {
     status: 200,
-    body: { subject: one.subject, version: one.version, id: one.id, schema: one.text, schemaType: one.type },
+    body: {
+      subject: one.subject,
+      version: one.version,
+      id: one.id,
+      schema: one.text,
+      schemaType: one.type,
+    },
   };
 
 interface Sent {
@@ -80,4 +86,7 @@ interface Sent {
   readonly schemaType?: NewSchema['type'];
 }
 
-const newSchema = ({ schema, schemaType = 'AVRO' }: Sent): NewSchema => ({ type: schemaType, text: schema });
+const newSchema = ({ schema, schemaType = 'AVRO' }: Sent): NewSchema => ({
+  type: schemaType,
+  text: schema,
+});

@@ -1,8 +1,8 @@
 /** The remote service of the scripted kind, in memory: batches and their states, and the test's hands on them. */
-import type { Clock } from '../../../src/core/ports/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
-import { ServiceError, type ServiceFailure } from '../../../src/core/service-error.ts';
 import { LentSlices } from './lent-slices.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -73,7 +73,13 @@ export interface ServiceScript {
 export class ReviewService {
   readonly batches = new Map<string, RemoteBatch>();
   /** How often each operation was called. */
-  readonly calls: Record<Operation, number> = { create: 0, upload: 0, status: 0, results: 0, decision: 0 };
+  readonly calls: Record<Operation, number> = {
+    create: 0,
+    upload: 0,
+    status: 0,
+    results: 0,
+    decision: 0,
+  };
   /** What the result files are read as. */
   readonly slices = new LentSlices();
   script: ServiceScript;
@@ -155,7 +161,11 @@ export class ReviewService {
   /** @throws ServiceError not_found */
   batch(id: string): RemoteBatch {
     const batch = this.batches.get(id);
-    if (batch === undefined) throw new ServiceError('not_found', `no batch ${id}`, { operation: 'get_batch', status: 404 });
+    if (batch === undefined)
+      throw new ServiceError('not_found', `no batch ${id}`, {
+        operation: 'get_batch',
+        status: 404,
+      });
     return batch;
   }
 

@@ -1,7 +1,7 @@
 /** A schema registry in memory, behind the same interface as the real one (test/conformance/schema-registry.suite.ts). */
 import avsc from 'avsc';
-import { RegistryRefused, RegistryUnavailable, type SchemaRegistry } from '../../../src/registry/index.ts';
-import type { Compatibility, NewSchema, ResolvedSchema, SubjectVersion } from '../../../src/registry/schema.ts';
+import { RegistryRefused, RegistryUnavailable, type SchemaRegistry } from '../../../src/events/registry/index.ts';
+import type { Compatibility, NewSchema, ResolvedSchema, SubjectVersion } from '../../../src/events/registry/schema.ts';
 
 type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 
@@ -76,7 +76,10 @@ export class MemoryRegistry implements SchemaRegistry {
     const rule = this.#rules.get(subject);
     const against = rule === 'BACKWARD_TRANSITIVE' ? versions : versions.slice(-1);
     const found = against.map((one) => (rule === undefined ? this.judge(one, schema) : readable(one, schema)));
-    return { compatible: found.every(({ compatible }) => compatible), messages: found.flatMap(({ messages }) => messages) };
+    return {
+      compatible: found.every(({ compatible }) => compatible),
+      messages: found.flatMap(({ messages }) => messages),
+    };
   }
 
   async close(): Promise<void> {}

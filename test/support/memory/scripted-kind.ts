@@ -1,9 +1,11 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
+
+import type { MalformedRow, ResultRow } from '../../../src/core/batch/read-row.ts';
 import type { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import type { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { CreatedJob, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { EncodedBody, RowSink } from '../../../src/core/ports/row-sink.ts';
-import type { MalformedRow, ResultRow } from '../../../src/core/read-row.ts';
 import type {
   ContentItem,
   Decoded,
@@ -12,7 +14,6 @@ import type {
   SourceCoordinate,
   SourceRecord,
 } from '../../../src/core/record.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
 import type { Home } from './client.ts';
 import type { Fault, ResultLine, ReviewService, ServiceRow } from './review-service.ts';
 import { ScriptedRows } from './scripted-rows.ts';
@@ -70,7 +71,17 @@ export class ScriptedKind implements ResultFileKind {
     if (typeof type !== 'string') return poison('no_type', 'field type is missing');
     if (typeof content !== 'string') return poison('no_content', 'field content is missing');
     const { partition, offset, timestampMs, key, headers, value } = record;
-    const item = { partition, offset, timestampMs, key, headers, type, content, replay, bytes: value?.length ?? 0 };
+    const item = {
+      partition,
+      offset,
+      timestampMs,
+      key,
+      headers,
+      type,
+      content,
+      replay,
+      bytes: value?.length ?? 0,
+    };
     return { item: { ...item, metadata: {}, expected: undefined } };
   }
 

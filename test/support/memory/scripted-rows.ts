@@ -25,7 +25,13 @@ export class ScriptedRows implements RowSink {
   }
 
   add({ partition, offset, content, replay, bytes }: ContentItem): void {
-    this.#rows.push({ partition, offset, content, status: 'success', ...(replay > 0 ? { replay } : {}) });
+    this.#rows.push({
+      partition,
+      offset,
+      content,
+      status: 'success',
+      ...(replay > 0 ? { replay } : {}),
+    });
     this.#heldBytes += bytes + ROW_BYTES;
   }
 

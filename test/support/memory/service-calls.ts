@@ -1,6 +1,6 @@
 /** Calls of one instance to the service in memory: request, effect, answer, each in its turn; faults as scripted. */
-import { abortable } from '../../../src/core/abortable.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
+import { abortable } from '../../../src/base/abortable.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { Home } from './client.ts';
 import { sleepOn } from './clock.ts';
 import type { Fault, Operation, ReviewService } from './review-service.ts';
@@ -63,5 +63,10 @@ export function errorOf(fault: Fault, operation: Operation): ServiceError {
   const status = failure === 'rejected' ? 400 : undefined;
   const { retryAfterMs } = fault;
   const mayHaveArrived = operation === 'upload' && fault.after === true;
-  return new ServiceError(failure, `scripted ${failure}`, { operation, status, retryAfterMs, mayHaveArrived });
+  return new ServiceError(failure, `scripted ${failure}`, {
+    operation,
+    status,
+    retryAfterMs,
+    mayHaveArrived,
+  });
 }

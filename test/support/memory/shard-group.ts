@@ -1,6 +1,6 @@
 /** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
 
-import { abortable } from '../../../src/core/abortable.ts';
+import { abortable } from '../../../src/base/abortable.ts';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../../../src/core/ports/kafka.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
@@ -162,7 +162,11 @@ export class MemoryShardGroup implements ShardGroup {
     const sources = Array.from({ length: this.#kafka.cluster.partitions(this.#topics.source) }, (_, partition) => partition);
     this.#knownSources = sources.length;
     const of = (shard: number) => sources.filter((partition) => partition % count === shard);
-    return { generation, shardCount: count, shards: new Map(shards.map((shard) => [shard, of(shard)])) };
+    return {
+      generation,
+      shardCount: count,
+      shards: new Map(shards.map((shard) => [shard, of(shard)])),
+    };
   }
 
   /** Paused, and wherever it was sought before is forgotten. */

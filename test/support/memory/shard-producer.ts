@@ -1,4 +1,6 @@
 /** ShardProducer over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
+
+import { partitionOf } from '../../../dev/kafka/partitioner.ts';
 import {
   type ShardProducer,
   type Transaction,
@@ -9,7 +11,6 @@ import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import type { CommitAttempt, CommitFate, MemoryKafka } from './kafka.ts';
-import { partitionOf } from './partitioner.ts';
 import { roundTrip } from './scheduler.ts';
 
 interface Send {
@@ -168,7 +169,11 @@ export class MemoryShardProducer implements ShardProducer {
 /** The sender's buffers are written again once its transaction is over. */
 function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   const copy = <T>(part: T) => (Buffer.isBuffer(part) ? Buffer.from(part) : part);
-  return { key: copy(key), value: copy(value), headers: headers.map(([name, one]) => [name, copy(one)]) };
+  return {
+    key: copy(key),
+    value: copy(value),
+    headers: headers.map(([name, one]) => [name, copy(one)]),
+  };
 }
 
 /** A commit that arrives late finds its sender fenced, or the transaction over: then it is refused, and nobody is there to hear it. */

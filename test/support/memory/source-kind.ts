@@ -34,7 +34,10 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
       partition,
       offset,
       status,
-      record: { key: `${partition}:${offset}`, value: script.value?.({ partition, offset }) ?? JSON.stringify(value) },
+      record: {
+        key: `${partition}:${offset}`,
+        value: script.value?.({ partition, offset }) ?? JSON.stringify(value),
+      },
     };
   };
   return {
@@ -52,7 +55,12 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
         signal.throwIfAborted();
         const became = (script.outcome ?? (() => 'success' as const))(item, last);
         const { partition, offset } = item;
-        if (became === 'letter') slice.push({ partition, offset, poison: { reason: 'review_failed', message: 'given up' } });
+        if (became === 'letter')
+          slice.push({
+            partition,
+            offset,
+            poison: { reason: 'review_failed', message: 'given up' },
+          });
         else if (became === 'overdue') slice.push({ ...outcome(item, 'error', job()), overdue: true });
         else if (became !== undefined) slice.push(outcome(item, became, job()));
         if (slice.length < (script.slice ?? 2)) continue;

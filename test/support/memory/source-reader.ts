@@ -1,6 +1,6 @@
 /** SourceReader over MemoryKafka. */
 
-import { abortable } from '../../../src/core/abortable.ts';
+import { abortable } from '../../../src/base/abortable.ts';
 import type { RecordPiece, SourceReader } from '../../../src/core/ports/kafka.ts';
 import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';

@@ -1,6 +1,6 @@
 /** Memory budget whose pool tells who breaks the rules of ownership: what was given back reads as noise, and is given back once. */
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
-import { MemoryBudget } from '../../../src/pipeline/memory-budget.ts';
+import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 
 class StrictPool extends BufferPool {
   readonly #lent = new Set<ArrayBuffer>();

@@ -1,7 +1,7 @@
 /** TopicScan over MemoryKafka: every question is a request and an answer, with other things between them. */
 
-import { abortable } from '../../../src/core/abortable.ts';
-import { DEAD_LETTER_HEADERS } from '../../../src/core/dead-letter.ts';
+import { abortable } from '../../../src/base/abortable.ts';
+import { DEAD_LETTER_HEADERS } from '../../../src/core/outcome/dead-letter.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { PartitionBounds, TopicScan } from '../../../src/core/ports/topic-scan.ts';
 import { lastHeader, type SourceRecord } from '../../../src/core/record.ts';
@@ -60,7 +60,10 @@ export class MemoryTopicScan implements TopicScan {
       }
       next = read.nextOffset;
       for (const piece of below(read.pieces, until)) {
-        await onPiece({ ...piece, records: piece.records.map((record) => this.#withEventId(record)) });
+        await onPiece({
+          ...piece,
+          records: piece.records.map((record) => this.#withEventId(record)),
+        });
         signal.throwIfAborted();
       }
     }
@@ -93,6 +96,9 @@ export class MemoryTopicScan implements TopicScan {
     }
     const { partition, offset, replay = 0 } = JSON.parse(record.value.toString()) as ScriptedDecision;
     const eventId = `${this.#source}-${partition}-${offset}${replay > 0 ? `#${replay}` : ''}`;
-    return { ...record, headers: [...record.headers, [DEAD_LETTER_HEADERS.eventId, Buffer.from(eventId)]] };
+    return {
+      ...record,
+      headers: [...record.headers, [DEAD_LETTER_HEADERS.eventId, Buffer.from(eventId)]],
+    };
   }
 }

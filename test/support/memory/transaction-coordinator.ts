@@ -1,5 +1,5 @@
 /** Kafka's transactions: epochs that fence, markers, aborts by the next owner and by timeout. Everything here is immediate. */
-import type { Clock } from '../../../src/core/ports/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { BrokerError } from './broker-error.ts';
@@ -12,16 +12,32 @@ const MAX_OFFSET_METADATA_BYTES = 4096;
 /** A transaction that has just been committed. */
 export interface CommittedTransaction {
   readonly transactionalId: string;
-  readonly records: readonly { readonly topic: string; readonly partition: number; readonly record: OutgoingRecord }[];
-  readonly offsets: readonly { readonly group: string; readonly topic: string; readonly commit: OffsetCommit }[];
+  readonly records: readonly {
+    readonly topic: string;
+    readonly partition: number;
+    readonly record: OutgoingRecord;
+  }[];
+  readonly offsets: readonly {
+    readonly group: string;
+    readonly topic: string;
+    readonly commit: OffsetCommit;
+  }[];
 }
 
 interface OpenTransaction {
   readonly transactionalId: string;
   readonly number: number;
-  readonly records: { readonly topic: string; readonly partition: number; readonly record: OutgoingRecord }[];
+  readonly records: {
+    readonly topic: string;
+    readonly partition: number;
+    readonly record: OutgoingRecord;
+  }[];
   readonly logs: Set<PartitionLog>;
-  readonly offsets: { readonly group: string; readonly topic: string; readonly commit: OffsetCommit }[];
+  readonly offsets: {
+    readonly group: string;
+    readonly topic: string;
+    readonly commit: OffsetCommit;
+  }[];
   readonly cancelTimeout: () => void;
 }
 

@@ -1,12 +1,12 @@
 /** What the doctor says of a schema registry: reached or not, the schema of the output, the newest schema of the source. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { eventFormat } from '../../../src/app/all-formats.ts';
-import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from '../../../src/app/doctor-registry.ts';
-import { schemaRegistry } from '../../../src/app/schema-registry.ts';
-import { parseConfig } from '../../../src/config/load.ts';
-import type { Finding } from '../../../src/doctor/index.ts';
-import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
+import { eventFormat } from '../../../src/app/formats/all-formats.ts';
+import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from '../../../src/app/tools/doctor-registry.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
+import type { Finding } from '../../../src/tools/doctor/index.ts';
 import { serveRegistry } from '../../support/memory/registry-server.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 
@@ -19,7 +19,11 @@ beforeEach(() => {
   registry = new MemoryRegistry();
 });
 
-async function ask(): Promise<{ connect: string; output: Finding | undefined; source: Finding | undefined }> {
+async function ask(): Promise<{
+  connect: string;
+  output: Finding | undefined;
+  source: Finding | undefined;
+}> {
   const text = `
 kafka: {brokers: "127.0.0.1:1"}
 service: {baseUrl: "https://review.example", apiKey: k}
@@ -48,7 +52,11 @@ pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic:
   }
 }
 
-const EVENT = JSON.stringify({ type: 'record', name: 'Event', fields: [{ name: 'content', type: 'string' }] });
+const EVENT = JSON.stringify({
+  type: 'record',
+  name: 'Event',
+  fields: [{ name: 'content', type: 'string' }],
+});
 
 test('subjects that are not there: the output fails with the command, the source is to be looked at', async () => {
   const { connect, output, source } = await ask();
@@ -61,7 +69,10 @@ test('subjects that are not there: the output fails with the command, the source
 test('a source whose newest schema can be read is well, whatever the values hold', async () => {
   await registry.register(SUBJECT, { type: 'AVRO', text: EVENT }, SIGNAL);
   const { source } = await ask();
-  assert.deepEqual(source, { status: 'ok', found: 'version 1 of subject events-value can be read' });
+  assert.deepEqual(source, {
+    status: 'ok',
+    found: 'version 1 of subject events-value can be read',
+  });
 });
 
 test('a schema of another type, and one that is none, are wrong', async () => {

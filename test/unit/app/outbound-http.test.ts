@@ -4,13 +4,13 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { saslOptions } from '../../../src/app/kafka-connection.ts';
-import { outboundHttp } from '../../../src/app/outbound-http.ts';
-import { schemaRegistry } from '../../../src/app/schema-registry.ts';
-import { parseConfig } from '../../../src/config/load.ts';
+import { saslOptions } from '../../../src/app/clients/kafka-connection.ts';
+import { outboundHttp } from '../../../src/app/clients/outbound-http.ts';
+import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
+import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';
-import { RegistryUnavailable } from '../../../src/registry/index.ts';
 import { httpsServer, pem, proxyServer } from '../../integration/service/tls-servers.ts';
 import { assertSilent } from '../../support/canary.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
@@ -76,7 +76,10 @@ test('registry and token endpoint are reached by the proxy of the service, with 
     return request.url === '/token' ? TOKEN : SCHEMA;
   });
   const registry = `https://files.example.com:${port}`;
-  const config = configOf({ registry, proxy: `{url: "${proxy.url}", credentials: "${CREDENTIALS}"}` });
+  const config = configOf({
+    registry,
+    proxy: `{url: "${proxy.url}", credentials: "${CREDENTIALS}"}`,
+  });
   assert.equal(await answered(t, config), '"string"');
   assert.equal(await token(config), 'token-1');
   assert.deepEqual(
@@ -141,7 +144,11 @@ test('schemaRegistry.ca is read again when it changes, and no other authority is
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, readFileSync(pem('ca.pem'), 'utf8')]);
   t.after(() => setDefaultCACertificates(before));
-  const config = configOf({ registry: `https://127.0.0.1:${port}`, ca, more: `, tls: {ca: "${pem('ca.pem')}"}` });
+  const config = configOf({
+    registry: `https://127.0.0.1:${port}`,
+    ca,
+    more: `, tls: {ca: "${pem('ca.pem')}"}`,
+  });
   const registry = schemaRegistry(config);
   assert.ok(registry !== undefined);
   t.after(() => registry.close());

@@ -1,18 +1,18 @@
 /** What the start of a connector asks of the registry for its output, and what it makes of the answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OutputFormats } from '../../../src/app/output-formats.ts';
+import { OutputFormats } from '../../../src/app/formats/output-formats.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
-import { RefusedError } from '../../../src/pipeline/errors.ts';
-import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
+import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 import { parse } from '../config/problems-of.ts';
-import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../review/sample.ts';
+import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../kinds/review/sample.ts';
 
 const DECISION = { type: 'AVRO', text: contractFile('avro/decision.avsc') } as const;
 const OTHER = { type: 'AVRO', text: '"string"' } as const;
@@ -38,7 +38,14 @@ function world(output = '{format: avro}') {
   const kind = kindWithFile('Content,Status,Service result,connector_ref\nx,SUCCESS,spam,"[0,0,-1,null]"');
   const wrapped = outputs.wrap(pipeline, kind, logger);
   const prepare = (signal: AbortSignal = SIGNAL) =>
-    outputs.prepare({ registry, urls: ['http://registry'], clock, random: { next: () => 0.5 }, logger, signal });
+    outputs.prepare({
+      registry,
+      urls: ['http://registry'],
+      clock,
+      random: { next: () => 0.5 },
+      logger,
+      signal,
+    });
   /** Time passes: a registry is asked again for a few seconds. */
   const refused = async (why: RegExp | ((error: Error) => boolean)) => {
     let over = false;

@@ -1,10 +1,10 @@
 /** What the tools ask of the service about a pipeline of each kind. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { remoteState } from '../../../src/app/remote-state.ts';
-import { parseConfig } from '../../../src/config/load.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import { SIGNAL, sourceRecord } from '../review/sample.ts';
+import { remoteState } from '../../../src/app/tools/remote-state.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
+import { SIGNAL, sourceRecord } from '../kinds/review/sample.ts';
 
 const COUNTS = { total: 9, success: 4, pending: 3, error: 2, cancelled: undefined };
 const NOTHING = { finished: undefined, total: undefined };
@@ -28,7 +28,9 @@ pipelines: [{name: p, kind: ${kind}, source: {topic: in}, output: {topic: out}}]
 
 const pending = () => ({ status: 'PENDING', rawStatus: 'pending' });
 const failing = (failure: 'not_found' | 'protocol' | 'unavailable') => () => {
-  throw new ServiceError(failure, 'get_import at h/v1/import/i-1 answered', { operation: 'get_import' });
+  throw new ServiceError(failure, 'get_import at h/v1/import/i-1 answered', {
+    operation: 'get_import',
+  });
 };
 
 test('a batch is asked for as a batch, with its counts, an import as an import, and a status by its documented name', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { INVENTED_RESULT, trySample } from '../../../src/app/sample.ts';
+import { INVENTED_RESULT, trySample } from '../../../src/app/tools/sample.ts';
 import { parse } from '../config/problems-of.ts';
 
 test('the column that review.resultColumn names holds the result, and metadata of that name travel under another', async () => {
@@ -16,7 +16,12 @@ test('the column that review.resultColumn names holds the result, and metadata o
     assert.ok(pipeline !== undefined);
     const metadata = { [resultColumn.toLowerCase()]: 'mine', other: 'x' };
     const value = Buffer.from(JSON.stringify({ content: 'hello', type: 'post', metadata }));
-    const { result } = await trySample(pipeline, { value, key: undefined, headers: [], timestampMs: 0 });
+    const { result } = await trySample(pipeline, {
+      value,
+      key: undefined,
+      headers: [],
+      timestampMs: 0,
+    });
     assert.ok(result.outcome === 'accepted', JSON.stringify(result));
     assert.match(result.upload, /^Content,"?meta:decision/);
     const decision = JSON.parse(result.published.value);

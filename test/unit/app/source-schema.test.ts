@@ -1,11 +1,11 @@
 /** What the start of a connector makes of the newest schema of a source. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { eventFormat } from '../../../src/app/all-formats.ts';
-import { refuseUnreadableSources } from '../../../src/app/source-schema.ts';
+import { eventFormat } from '../../../src/app/formats/all-formats.ts';
+import { refuseUnreadableSources } from '../../../src/app/formats/source-schema.ts';
 import type { EventFormatName } from '../../../src/config/options/source.ts';
-import { RefusedError } from '../../../src/pipeline/errors.ts';
-import { ConfluentRegistry, type NewSchema } from '../../../src/registry/index.ts';
+import { ConfluentRegistry, type NewSchema } from '../../../src/events/registry/index.ts';
+import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { type LogLine, RecordingLogger } from '../../support/memory/recording-telemetry.ts';
 import { fakeRegistry, registrySettings } from '../../support/registry.ts';
 import { parse } from '../config/problems-of.ts';
@@ -23,7 +23,12 @@ beforeEach(() => {
 
 const register = ({ type, text }: NewSchema): void => {
   const found = { schema: text, ...(type === 'AVRO' ? {} : { schemaType: type }) };
-  server.answers['/subjects/events-value/versions/latest'] = { subject: 'events-value', id: 7, version: 3, ...found };
+  server.answers['/subjects/events-value/versions/latest'] = {
+    subject: 'events-value',
+    id: 7,
+    version: 3,
+    ...found,
+  };
   server.answers['/schemas/ids/7'] = found;
 };
 
@@ -43,14 +48,23 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
 `);
   const logger = new RecordingLogger();
   const of = (name: EventFormatName) => eventFormat(name, client, { validate: false });
-  await refuseUnreadableSources(pipelines, { registry: client, formatOf: of, onUnreadable, logger, signal });
+  await refuseUnreadableSources(pipelines, {
+    registry: client,
+    formatOf: of,
+    onUnreadable,
+    logger,
+    signal,
+  });
   said = logger.lines;
   return logger.lines.map(({ level, message }) => `${level}: ${message}`);
 }
 
 test('a schema that can be read is named in the log; a source without any, or without a registry, starts', async () => {
   assert.deepEqual(await start('avro'), ['info: schema of the source']);
-  register({ type: 'AVRO', text: '{"type":"record","name":"Event","fields":[{"name":"content","type":"string"}]}' });
+  register({
+    type: 'AVRO',
+    text: '{"type":"record","name":"Event","fields":[{"name":"content","type":"string"}]}',
+  });
   assert.deepEqual(await start('avro'), ['info: schema of the source']);
   register({ type: 'JSON', text: '{}' });
   assert.deepEqual(await start('json'), []);
@@ -87,7 +101,10 @@ test('a schema of which only some messages cannot be read starts, and the log sa
     said[0]?.fields.problem,
     'records of Left or Right in Pair cannot always be told apart, because Pair has maps or groups, which not every client counts: move them out of Pair',
   );
-  register({ type: 'PROTOBUF', text: `syntax = "proto3"; ${[1, 2, 3, 4, 5, 6, 7].map((n) => pair(`P${n}`)).join(' ')}` });
+  register({
+    type: 'PROTOBUF',
+    text: `syntax = "proto3"; ${[1, 2, 3, 4, 5, 6, 7].map((n) => pair(`P${n}`)).join(' ')}`,
+  });
   await start('protobuf');
   assert.match(String(said[0]?.fields.problem), /^records of .* in P1 [^;]*(; records of [^;]*){4}; and 2 more$/);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
-import { trySample } from '../../../src/app/sample.ts';
+import { trySample } from '../../../src/app/tools/sample.ts';
 import { headerList } from '../../support/headers.ts';
 import { parse } from '../config/problems-of.ts';
 
@@ -11,7 +11,10 @@ const EVENTS: Readonly<Record<string, object>> = {
   import: { type: 'user', data: { id: 1 } },
   lookup: { content: 'decision-1' },
 };
-const CONTEXT = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' };
+const CONTEXT = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'a=1,b=2',
+};
 
 async function published(kind: string, headers: Readonly<Record<string, string>>, output: object = {}) {
   const config = {
@@ -22,7 +25,12 @@ async function published(kind: string, headers: Readonly<Record<string, string>>
   const [pipeline] = parse(stringify(config)).pipelines;
   assert.ok(pipeline !== undefined);
   const value = kind === 'lookup' ? 'decision-1' : JSON.stringify(EVENTS[kind]);
-  const sample = { value: Buffer.from(value), key: 'k', headers: headerList(headers), timestampMs: 0 };
+  const sample = {
+    value: Buffer.from(value),
+    key: 'k',
+    headers: headerList(headers),
+    timestampMs: 0,
+  };
   const { result } = await trySample(pipeline, sample);
   assert.ok(result.outcome === 'accepted', JSON.stringify(result));
   const { 'event-id': _, ...rest } = result.published.headers;
@@ -47,6 +55,8 @@ for (const kind of Object.keys(EVENTS)) {
   });
 
   test(`${kind}: what is no traceparent is passed on as it is: others may know what it means`, async () => {
-    assert.deepEqual(await published(kind, { traceparent: 'not a "context"\u0000é' }), { traceparent: 'not a "context"\u0000é' });
+    assert.deepEqual(await published(kind, { traceparent: 'not a "context"\u0000é' }), {
+      traceparent: 'not a "context"\u0000é',
+    });
   });
 }

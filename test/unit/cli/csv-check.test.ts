@@ -8,7 +8,10 @@ import { checkCsv } from './checking.ts';
 const lineEnd = fc.constantFrom('\n', '\r\n');
 /** Quotes, commas, line ends of every kind, several bytes in a character; NUL is no text. */
 const cell = fc.oneof(
-  fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\r\n', ' ', 'é', '漢', '😀'), maxLength: 12 }),
+  fc.string({
+    unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\r\n', ' ', 'é', '漢', '😀'),
+    maxLength: 12,
+  }),
   fc.string({ unit: 'binary', maxLength: 8 }).map((text) => text.replaceAll('\0', '').toWellFormed()),
 );
 const name = cell.filter((text) => text !== '' && text !== 'Content' && !text.startsWith('\ufeff'));
@@ -17,13 +20,20 @@ const table = fc
   .chain(([names, at, rows]) => {
     const header = names.toSpliced(at, 0, 'Content');
     const row = fc.array(cell, { minLength: header.length, maxLength: header.length });
-    return fc.record({ header: fc.constant(header), rows: fc.array(row, { minLength: rows, maxLength: rows }) });
+    return fc.record({
+      header: fc.constant(header),
+      rows: fc.array(row, { minLength: rows, maxLength: rows }),
+    });
   });
 const chunkBytes = fc.integer({ min: 1, max: 64 });
 
 const csv = (rows: readonly (readonly string[])[], record_delimiter: string) =>
   // A cell alone in its row must be seen, so it has quotes also when it is empty.
-  stringify(rows as string[][], { record_delimiter, quote_record_delimiter: true, quoted_empty: true });
+  stringify(rows as string[][], {
+    record_delimiter,
+    quote_record_delimiter: true,
+    quoted_empty: true,
+  });
 
 /** The number of the line in which what follows this text begins. */
 const lineAfter = (text: string) => text.split('\n').length;
@@ -58,7 +68,11 @@ const DAMAGES: readonly Damage[] = [
       Buffer.concat([Buffer.from([0x63, 0x61, 0x66, 0xe9]), Buffer.from(`${',x'.repeat(cells.length - 1)}${end}`)]),
     message: /^not UTF-8/,
   },
-  { name: 'a NUL byte', row: (cells, end) => `a\0b${',x'.repeat(cells.length - 1)}${end}`, message: /^a NUL byte/ },
+  {
+    name: 'a NUL byte',
+    row: (cells, end) => `a\0b${',x'.repeat(cells.length - 1)}${end}`,
+    message: /^a NUL byte/,
+  },
   {
     name: 'another line end',
     row: (cells, end) => `x${',x'.repeat(cells.length - 1)}${end === '\n' ? '\r\n' : '\n'}`,

@@ -5,7 +5,10 @@ import { memberCount } from '../../../src/cli/files/json-members.ts';
 import { MAX_LINE_BYTES } from '../../../src/cli/files/jsonl-check.ts';
 import { checkJsonl } from './checking.ts';
 
-const record = fc.record({ type: fc.string({ unit: 'grapheme' }), data: fc.dictionary(fc.string(), fc.jsonValue()) });
+const record = fc.record({
+  type: fc.string({ unit: 'grapheme' }),
+  data: fc.dictionary(fc.string(), fc.jsonValue()),
+});
 const chunkBytes = fc.integer({ min: 1, max: 64 });
 const lineOf = (value: unknown) => Buffer.from(JSON.stringify(value));
 
@@ -95,7 +98,9 @@ describe('a JSON Lines file', () => {
 });
 
 it('the members of an object are counted as they are written, also those of one name', () => {
-  const members = fc.array(fc.tuple(fc.oneof(fc.constant('a'), fc.string()), fc.jsonValue()), { minLength: 1 });
+  const members = fc.array(fc.tuple(fc.oneof(fc.constant('a'), fc.string()), fc.jsonValue()), {
+    minLength: 1,
+  });
   fc.assert(
     fc.property(members, fc.constantFrom('', ' ', '\t'), (entries, gap) => {
       const written = entries.map(([name, value]) => `${JSON.stringify(name)}${gap}:${JSON.stringify(value)}${gap}`);

@@ -22,7 +22,9 @@ it('a named pipe is read to its end', async () => {
   assert.equal((await source.setEncoding('utf8').toArray()).join(''), 'Content\nHello\n');
 });
 
-it('a named pipe that nobody writes to is let go when the signal aborts, however early', { timeout: 20_000 }, async () => {
+it('a named pipe that nobody writes to is let go when the signal aborts, however early', {
+  timeout: 20_000,
+}, async () => {
   const reason = new Error('enough');
   for (const turns of [0, 1, 5, 50]) {
     const stop = new AbortController();

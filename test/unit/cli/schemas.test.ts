@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { runCli } from '../../../src/cli/program.ts';
-import { RegistryUnavailable } from '../../../src/registry/index.ts';
+import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { serveRegistry } from '../../support/memory/registry-server.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

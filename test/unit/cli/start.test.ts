@@ -129,9 +129,16 @@ describe('a command that fails', () => {
   });
 
   it('because its answer cannot be written says so', async () => {
-    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+      code: 'ENOSPC',
+      syscall: 'write',
+    });
     const said: string[] = [];
-    const io = { env: {}, out: () => Promise.reject(full), err: (text: string) => void said.push(text) };
+    const io = {
+      env: {},
+      out: () => Promise.reject(full),
+      err: (text: string) => void said.push(text),
+    };
     assert.equal(await runCli(['--version'], io), EXIT.failure);
     assert.equal(said.join(''), 'standard output cannot be written: no room is left\n');
     assert.equal(await runCli(['--version'], { ...io, err: () => Promise.reject(full) }), EXIT.failure);

@@ -13,7 +13,11 @@ describe('the mapping in a configuration', () => {
     );
     assert.equal(source?.filter, "kind == 'x'");
     assert.equal(source?.mapping.content, 'post."a.b"');
-    assert.deepEqual(source?.mapping.type, { field: 'kind', map: { 1: 'comment', true: 'post' }, otherwise: 'o' });
+    assert.deepEqual(source?.mapping.type, {
+      field: 'kind',
+      map: { 1: 'comment', true: 'post' },
+      otherwise: 'o',
+    });
     assert.deepEqual(source?.mapping.metadata, { fields: { 'a b': 'x.y' } });
     assert.equal(sourceOf('maxSpan: 1000')?.filter, undefined);
   });

@@ -12,7 +12,10 @@ const outputOf = (output: string) => parse(withOutput(output)).pipelines[0]?.out
 
 describe('output.cloudEvents', () => {
   it('has a source that is named after the pipeline, unless one is given', () => {
-    assert.deepEqual(outputOf('{format: cloudevents}')?.cloudEvents, { mode: 'binary', source: '/content-review/posts' });
+    assert.deepEqual(outputOf('{format: cloudevents}')?.cloudEvents, {
+      mode: 'binary',
+      source: '/content-review/posts',
+    });
     assert.equal(outputOf('{format: cloudevents, cloudEvents: {source: "urn:x"}}')?.cloudEvents.source, 'urn:x');
     assert.match(problemsOf(withOutput('{format: cloudevents, cloudEvents: {source: "a b"}}')).join(), /a URI reference/);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Environment } from '../../../src/config/interpolate.ts';
-import { parseConfig } from '../../../src/config/load.ts';
-import { ConfigError } from '../../../src/config/problem.ts';
+import type { Environment } from '../../../src/config/load/interpolate.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+import { ConfigError } from '../../../src/config/load/problem.ts';
 import type { Config } from '../../../src/config/schema.ts';
 
 /** The least that a configuration needs, in flow style so that tests can add to it. */

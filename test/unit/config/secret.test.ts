@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { format, inspect } from 'node:util';
-import { parseConfig } from '../../../src/config/load.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
 import { Secret } from '../../../src/config/secret.ts';
-import { createLogger } from '../../../src/telemetry/logger.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { errorOf, MINIMAL, parse } from './problems-of.ts';
 
 let directory: string;
@@ -22,10 +22,11 @@ describe('a secret', () => {
   it('is not printed by anything that prints', () => {
     const secret = Secret.of('hunter2');
     const lines: string[] = [];
-    createLogger({ level: 'info', format: 'json', sink: { write: (line) => void lines.push(line) } }).info(
-      { secret, nested: { secret } },
-      `${secret}`,
-    );
+    createLogger({
+      level: 'info',
+      format: 'json',
+      sink: { write: (line) => void lines.push(line) },
+    }).info({ secret, nested: { secret } }, `${secret}`);
     const prints = [
       String(secret),
       `${secret}`,

@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { networkSettings } from '../../../src/app/service-network.ts';
+import { networkSettings } from '../../../src/app/clients/service-network.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
-import { parseConfig } from '../../../src/config/load.ts';
-import { ConfigError } from '../../../src/config/problem.ts';
-import { parseHostPattern } from '../../../src/service/host-pattern.ts';
-import { proxyRules } from '../../../src/service/proxy.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+import { ConfigError } from '../../../src/config/load/problem.ts';
+import { parseHostPattern } from '../../../src/http/host-pattern.ts';
+import { proxyRules } from '../../../src/http/proxy.ts';
 import { transferPolicy } from '../../../src/service/transfer-policy.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { BuildContext } from '../../../dev/container/context.ts';
 import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
-import { parseConfig } from '../../../src/config/load.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
@@ -48,7 +48,7 @@ describe('the image', () => {
       copied.filter((name) => !context.has(name) || !existsSync(path.join(ROOT, name))),
       [],
     );
-    for (const name of ['src/console/page/index.html', 'contracts/decision.schema.json'])
+    for (const name of ['src/telemetry/console/page/index.html', 'contracts/decision.schema.json'])
       assert.equal(context.has(name), true, name);
     for (const name of ['.git/config', 'node_modules/pino/pino.js', 'test/run.ts', 'contracts/published', 'contracts/examples/x'])
       assert.equal(context.has(name), false, name);
@@ -114,7 +114,10 @@ describe('docker-compose.yaml', () => {
 
   it('starts the connector with a configuration that is accepted', () => {
     const file = 'dev/compose/connector.yaml';
-    const config = parseConfig(read(file), compose.services.connector.environment, { file, directory: ROOT });
+    const config = parseConfig(read(file), compose.services.connector.environment, {
+      file,
+      directory: ROOT,
+    });
     assert.equal(config.http.host, '0.0.0.0');
     const topics = compose.services.topics.command.at(-1);
     for (const { source, output, deadLetters } of config.pipelines)

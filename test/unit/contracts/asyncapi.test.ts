@@ -37,7 +37,12 @@ test('it is an AsyncAPI 3.0 document by the published schema of those', () => {
   const schema = structuredClone(createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose);
   // Draft 7 itself, which the validator has.
   delete schema.definitions['http://json-schema.org/draft-07/schema'];
-  const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false, logger: false }).compile(schema);
+  const validate = new Ajv({
+    strict: false,
+    allErrors: true,
+    validateFormats: false,
+    logger: false,
+  }).compile(schema);
   assert.ok(validate(DOCUMENT), JSON.stringify(validate.errors?.slice(0, 5), null, 1));
   assert.equal(
     validate(Object.assign({}, DOCUMENT, { operations: { x: { action: 'listen' } } })),

@@ -7,8 +7,8 @@ import protobuf from 'protobufjs';
 import { CONTRACTS, type ContractName, readSchema } from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import { avroForm, protobufForm } from '../../../src/contracts/encodable.ts';
-import { decimals } from '../../property/review/decimals.ts';
-import { hostileText, metadataText } from '../../property/review/hostile.ts';
+import { decimals } from '../../property/kinds/review/decimals.ts';
+import { hostileText, metadataText } from '../../property/kinds/review/hostile.ts';
 import { contractFile } from '../../support/contracts.ts';
 
 type Members = Record<string, unknown>;
@@ -21,7 +21,9 @@ function avroType(name: ContractName): avro.Type {
 }
 
 function protobufType(name: ContractName): protobuf.Type {
-  const { root, package: scope } = protobuf.parse(contractFile(`protobuf/${name}.proto`), { keepCase: true });
+  const { root, package: scope } = protobuf.parse(contractFile(`protobuf/${name}.proto`), {
+    keepCase: true,
+  });
   const pascal = name.replace(/(?:^|-)([a-z])/g, (_all, letter: string) => letter.toUpperCase());
   return root.lookupType(`${scope}.${pascal}`);
 }
@@ -174,7 +176,13 @@ test('the JSON examples come back equal over Avro and over Protobuf', () => {
 });
 
 const label = fc.record(
-  { name: hostileText, applied: fc.boolean(), explanation: fc.option(hostileText), score: fc.double(), extra: fc.anything() },
+  {
+    name: hostileText,
+    applied: fc.boolean(),
+    explanation: fc.option(hostileText),
+    score: fc.double(),
+    extra: fc.anything(),
+  },
   { requiredKeys: ['name', 'applied', 'explanation'] },
 );
 const instant = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(8.64e15) }).map((date) => date.toISOString());

@@ -224,7 +224,9 @@ const MEMBER = fc.constantFrom<JsonSchema>(
   { const: 'x' },
   { type: 'string', minLength: 2 },
   { anyOf: [{ type: 'null' }, { enum: ['x'] }] },
-  { oneOf: [{ type: 'null' }, { type: 'object', properties: { c: { type: 'integer' } }, required: ['c'] }] },
+  {
+    oneOf: [{ type: 'null' }, { type: 'object', properties: { c: { type: 'integer' } }, required: ['c'] }],
+  },
   { type: 'array', items: { type: 'string' } },
   { type: 'array', items: { type: ['string', 'integer'] } },
   {},
@@ -241,7 +243,10 @@ function* instances({ properties = {} }: JsonSchema): Generator<Record<string, u
   const [first, second] = Object.keys(properties);
   for (const a of first === undefined ? [undefined] : [undefined, ...POOL])
     for (const b of second === undefined ? [undefined] : [undefined, ...POOL])
-      yield { ...(a === undefined ? {} : { [first as string]: a }), ...(b === undefined ? {} : { [second as string]: b }) };
+      yield {
+        ...(a === undefined ? {} : { [first as string]: a }),
+        ...(b === undefined ? {} : { [second as string]: b }),
+      };
 }
 
 test('what the gate lets through is read by those whom it speaks for: no record of one schema fails the other', () => {

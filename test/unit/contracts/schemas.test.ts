@@ -4,10 +4,10 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { CONTRACTS, CONTRACTS_DIRECTORY, type ContractName, readSchema } from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
-import type { DeadLetterStage } from '../../../src/core/dead-letter.ts';
-import { FAILURE_TABLE } from '../../../src/core/failure-table.ts';
+import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
+import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 import { POISON_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
-import { sourceMembers } from '../../../src/event/terminal-parts.ts';
+import { sourceMembers } from '../../../src/events/terminal-parts.ts';
 import { assertContract, contractFile, contractProblem, deadLetterProblem, outputProblem } from '../../support/contracts.ts';
 import { headerList } from '../../support/headers.ts';
 

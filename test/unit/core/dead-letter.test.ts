@@ -1,15 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEAD_LETTER_HEADERS, type DeadLetterContext, deadLetter, deadLetterOf, eventId } from '../../../src/core/dead-letter.ts';
+import {
+  DEAD_LETTER_HEADERS,
+  type DeadLetterContext,
+  deadLetter,
+  deadLetterOf,
+  eventId,
+} from '../../../src/core/outcome/dead-letter.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import { headerList } from '../../support/headers.ts';
 
-const context: DeadLetterContext = { topic: 'content', stage: 'decode', replay: 0, maxValueBytes: 100 };
+const context: DeadLetterContext = {
+  topic: 'content',
+  stage: 'decode',
+  replay: 0,
+  maxValueBytes: 100,
+};
 const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;
 
 function record(more: Partial<SourceRecord> = {}): SourceRecord {
   const value = Buffer.from([0, 255, 10, 13]);
-  return { partition: 3, offset: 12, timestampMs: 5, key: Buffer.from([1, 0]), value, headers: [], ...more };
+  return {
+    partition: 3,
+    offset: 12,
+    timestampMs: 5,
+    key: Buffer.from([1, 0]),
+    value,
+    headers: [],
+    ...more,
+  };
 }
 
 const NAMED = {
@@ -75,15 +94,22 @@ test('a value larger than the dead-letter topic takes is left out, and its size 
 
 test('of a record that the source no longer has, coordinates are all there is', () => {
   const unavailable = { reason: 'source_unavailable', message: 'gone' } as const;
-  assert.deepEqual(deadLetterOf({ partition: 3, offset: 12 }, unavailable, { ...context, stage: 'rewind', replay: 1 }), {
-    key: null,
-    value: null,
-    headers: headerList({
-      ...NAMED,
-      'dead-letter-reason': 'source_unavailable',
-      'dead-letter-message': 'gone',
-      'dead-letter-stage': 'rewind',
-      'event-id': 'content-3-12#1',
+  assert.deepEqual(
+    deadLetterOf({ partition: 3, offset: 12 }, unavailable, {
+      ...context,
+      stage: 'rewind',
+      replay: 1,
     }),
-  });
+    {
+      key: null,
+      value: null,
+      headers: headerList({
+        ...NAMED,
+        'dead-letter-reason': 'source_unavailable',
+        'dead-letter-message': 'gone',
+        'dead-letter-stage': 'rewind',
+        'event-id': 'content-3-12#1',
+      }),
+    },
+  );
 });

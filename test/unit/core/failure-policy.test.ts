@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide, type FailureAction, jobRule } from '../../../src/core/failure-policy.ts';
-import type { JobFailure } from '../../../src/core/failure-row.ts';
+import { decide, type FailureAction, jobRule } from '../../../src/core/outcome/failure-policy.ts';
+import type { JobFailure } from '../../../src/core/outcome/failure-row.ts';
 
 const POLICY = { attempts: 3, maxBatchesPerJob: 9, onFailure: 'error' } as const;
 
@@ -67,7 +67,10 @@ test('by policy records that nothing more is tried for become dead letters, and 
       [3, 0, 5, 9],
     ] as const) {
       const action = decide(failure, { attempt, depth }, left, spent, POLICY);
-      const chosen = decide(failure, { attempt, depth }, left, spent, { ...POLICY, onFailure: 'dead-letter' });
+      const chosen = decide(failure, { attempt, depth }, left, spent, {
+        ...POLICY,
+        onFailure: 'dead-letter',
+      });
       assert.equal(chosen, action === 'error' ? 'dead_letter' : action);
     }
   }

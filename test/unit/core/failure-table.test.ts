@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reactionTo } from '../../../src/core/failure-policy.ts';
-import type { Reaction, ServiceCall } from '../../../src/core/failure-row.ts';
-import { FAILURE_TABLE } from '../../../src/core/failure-table.ts';
-import type { ServiceFailure } from '../../../src/core/service-error.ts';
+import { reactionTo } from '../../../src/core/outcome/failure-policy.ts';
+import type { Reaction, ServiceCall } from '../../../src/core/outcome/failure-row.ts';
+import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
+import type { ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 
 /** Complete by their types: a new failure or call does not compile without being added here. */
 const FAILURES: Record<ServiceFailure, true> = {

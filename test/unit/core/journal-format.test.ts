@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CoordinateSet } from '../../../src/core/job.ts';
+import { CoordinateSet } from '../../../src/core/journal/job.ts';
 import {
   JOURNAL_FORMAT,
   type JournalEntry,
@@ -17,8 +17,8 @@ import {
   writeMeta,
   writeOwner,
   writeProgress,
-} from '../../../src/core/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+} from '../../../src/core/journal/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
 import { MINIMAL, problemsOf } from '../config/problems-of.ts';
 
@@ -98,10 +98,17 @@ test('records of format 1 that stand in a journal are read', () => {
     FORMAT_1.filter(([, , value]) => value !== null).map(([, key, value]) => [key, readJournalRecord(key, value)]),
   );
   assert.deepEqual(read.get('meta'), { entry: 'meta', value: { ...META, format: 1 } });
-  assert.deepEqual(read.get('owner'), { entry: 'owner', value: { instance: 'i', claim: 'c', atMs: 1 } });
+  assert.deepEqual(read.get('owner'), {
+    entry: 'owner',
+    value: { instance: 'i', claim: 'c', atMs: 1 },
+  });
   assert.deepEqual(read.get('job/a'), { entry: 'job', id: 'a', value: JOB });
   assert.deepEqual(progressOf(read.get('progress/2')), { ...PROGRESS, claimed: [7, 8, 9, 12] });
-  assert.deepEqual(progressOf(read.get('progress/3')), { ...PROGRESS, claimed: [7, 8, 9, 12], inherited: true });
+  assert.deepEqual(progressOf(read.get('progress/3')), {
+    ...PROGRESS,
+    claimed: [7, 8, 9, 12],
+    inherited: true,
+  });
   const left = read.get('job/a/left');
   assert.ok(left?.entry === 'left' && left.value !== null);
   assert.deepEqual([...left.value], [...LEFT]);

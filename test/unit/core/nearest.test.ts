@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { nearest } from '../../../src/core/nearest.ts';
+import { nearest } from '../../../src/base/nearest.ts';
 
 const KNOWN = ['topic', 'group', 'startFrom', 'maxContent', 'maxSpan', 'mapping', 'types'];
 

@@ -8,7 +8,14 @@ const at = { partition: 1, offset: 2, timestampMs: 3, headers: [], bytes };
 
 test('a record in the middle of bytes gives its key and value as views, and the text of its value', () => {
   const view = new RecordView({ ...at, keyStart: 2, keyLength: 3, valueStart: 5, valueLength: 6 });
-  const record = { partition: 1, offset: 2, timestampMs: 3, headers: [], key: Buffer.from('key'), value: Buffer.from('välue') };
+  const record = {
+    partition: 1,
+    offset: 2,
+    timestampMs: 3,
+    headers: [],
+    key: Buffer.from('key'),
+    value: Buffer.from('välue'),
+  };
   assert.deepEqual(partsOf(view), record);
   assert.equal(view.value?.buffer, bytes.buffer);
   for (const one of [view, record]) assert.deepEqual([valueLengthOf(one), valueTextOf(one)], [6, 'välue']);
@@ -17,7 +24,13 @@ test('a record in the middle of bytes gives its key and value as views, and the 
 test('an empty key and value are none that are missing', () => {
   const empty = new RecordView({ ...at, keyStart: 2, keyLength: 0, valueStart: 2, valueLength: 0 });
   assert.deepEqual([empty.key, empty.value, valueLengthOf(empty), valueTextOf(empty)], [Buffer.alloc(0), Buffer.alloc(0), 0, '']);
-  const none = new RecordView({ ...at, keyStart: 2, keyLength: -1, valueStart: 2, valueLength: -7 });
+  const none = new RecordView({
+    ...at,
+    keyStart: 2,
+    keyLength: -1,
+    valueStart: 2,
+    valueLength: -7,
+  });
   assert.deepEqual([none.key, none.value, valueTextOf(none)], [null, null, undefined]);
   assert.ok(valueLengthOf(none) < 0);
   assert.deepEqual([valueLengthOf({ ...partsOf(none) }), valueTextOf({ ...partsOf(none) })], [-1, undefined]);

@@ -16,12 +16,19 @@ test('a valid traceparent names its trace and span, as text or bytes, the last o
   assert.deepEqual(traceParentOf(header([null, 'nothing', text])), expected);
   assert.equal(traceParentOf(header([text, 'nothing'])), undefined);
   assert.equal(traceParentOf(header([text, null])), undefined);
-  assert.deepEqual(traceParentOf(header(text, { tracestate: Buffer.from('a=1') })), { ...expected, state: 'a=1' });
+  assert.deepEqual(traceParentOf(header(text, { tracestate: Buffer.from('a=1') })), {
+    ...expected,
+    state: 'a=1',
+  });
 });
 
 test('a later version may have more, version 00 may not', () => {
   assert.equal(traceParentOf(header(`00-${TRACE}-${SPAN}-01-more`)), undefined);
-  assert.deepEqual(traceParentOf(header(`cc-${TRACE}-${SPAN}-00-more`)), { traceId: TRACE, spanId: SPAN, flags: 0 });
+  assert.deepEqual(traceParentOf(header(`cc-${TRACE}-${SPAN}-00-more`)), {
+    traceId: TRACE,
+    spanId: SPAN,
+    flags: 0,
+  });
 });
 
 test('what is no traceparent is none: version ff, zeros, upper case, other lengths, other names', () => {
@@ -57,7 +64,9 @@ test('whatever stands in the headers, nothing throws, and what is found is well-
 });
 
 test('links: each span once, up to a bound, and how many items are left out', () => {
-  const item = (n: number) => ({ headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`) });
+  const item = (n: number) => ({
+    headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`),
+  });
   const items = [item(1), { headers: [] }, item(1), item(2), item(3), item(2), { headers: header('broken') }];
   const all = new TraceLinks(2);
   for (const { headers } of items) all.add(headers);

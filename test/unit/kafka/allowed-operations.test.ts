@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { describeGroup, describeTopic, groupAnswer, topicAnswer } from '../../../src/kafka/allowed-operations.ts';
-import { missingRequests } from '../../../src/kafka/needed-requests.ts';
+import { describeGroup, describeTopic, groupAnswer, topicAnswer } from '../../../src/kafka/admin/allowed-operations.ts';
+import { missingRequests } from '../../../src/kafka/admin/required-apis.ts';
 
 const int = (size: 1 | 2 | 4) => (value: number) => {
   const buffer = Buffer.alloc(size);
@@ -114,9 +114,13 @@ test('requests name one topic and one group, create nothing, and ask for the rig
 test('brokers that are too new or too old lack the requests that no version of both fits', () => {
   const all = Object.fromEntries(Array.from({ length: 40 }, (_, key) => [key, { minVersion: 0, maxVersion: 20 }]));
   assert.deepEqual(missingRequests(all), []);
-  assert.deepEqual(missingRequests({ ...all, 0: { minVersion: 8, maxVersion: 12 }, 1: { minVersion: 0, maxVersion: 3 } }), [
-    'Produce 3 to 7 (it has 8 to 12)',
-    'Fetch 4 to 11 (it has 0 to 3)',
-  ]);
+  assert.deepEqual(
+    missingRequests({
+      ...all,
+      0: { minVersion: 8, maxVersion: 12 },
+      1: { minVersion: 0, maxVersion: 3 },
+    }),
+    ['Produce 3 to 7 (it has 8 to 12)', 'Fetch 4 to 11 (it has 0 to 3)'],
+  );
   assert.equal(missingRequests({}).length > 10, true);
 });

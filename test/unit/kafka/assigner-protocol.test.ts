@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cluster } from 'kafkajs';
-import type { History } from '../../../src/kafka/assigner.ts';
-import { createAssigner } from '../../../src/kafka/assigner-protocol.ts';
-import { AssignerProtocol } from '../../../src/kafka/kafkajs-fixes.ts';
+import type { History } from '../../../src/kafka/consumer/assigner.ts';
+import { createAssigner } from '../../../src/kafka/consumer/assigner-protocol.ts';
+import { AssignerProtocol } from '../../../src/kafka/kafkajs/patches.ts';
 
 const cluster = {
   findTopicPartitionMetadata: (topic: string) => new Array(topic === 'journal' ? 2 : 4).fill({}),
@@ -21,7 +21,11 @@ const assigner = (history?: History) =>
 
 const memberOf = (memberId: string, userData: Buffer) => ({
   memberId,
-  memberMetadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics: ['journal', 'source'], userData }),
+  memberMetadata: AssignerProtocol.MemberMetadata.encode({
+    version: 0,
+    topics: ['journal', 'source'],
+    userData,
+  }),
 });
 
 test('every version joins under one name and says what it owned in the same words', () => {
@@ -37,7 +41,10 @@ test('every version joins under one name and says what it owned in the same word
 test('a member whose history is of another version gets its share, as one without a history', async () => {
   const old = memberOf('a', Buffer.from('{"v":1,"generation":7,"shards":[1]}'));
   for (const history of ['{"v":2,"generation":9,"shards":[1]}', 'not JSON', '']) {
-    const assigned = await assigner().assign({ members: [memberOf('b', Buffer.from(history)), old], topics: [] } as never);
+    const assigned = await assigner().assign({
+      members: [memberOf('b', Buffer.from(history)), old],
+      topics: [],
+    } as never);
     const shards = assigned.map(({ memberId, memberAssignment }) => [
       memberId,
       AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment,

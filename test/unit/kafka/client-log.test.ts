@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LogEntry } from 'kafkajs';
-import { clientLog } from '../../../src/kafka/client-log.ts';
+import { clientLog } from '../../../src/kafka/client/client-log.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 
 const WARN = 2;
@@ -15,17 +15,31 @@ function entry(level: number, message: string, extra: object = {}): LogEntry {
 describe("kafkajs's log", () => {
   it('reaches the logger as warnings, with fields that hold no content', () => {
     const logger = recordingLogger();
-    const fields = { broker: 'b:1', error: 'boom', payload: 'secret', stack: 'long', data: { value: 'content' } };
+    const fields = {
+      broker: 'b:1',
+      error: 'boom',
+      payload: 'secret',
+      stack: 'long',
+      data: { value: 'content' },
+    };
     clientLog(logger)()(entry(ERROR, 'Connection error', fields));
     assert.deepEqual(logger.lines, [
-      { level: 'warn', message: 'Connection error', fields: { client: 'kafkajs Connection', broker: 'b:1', error: 'boom' } },
+      {
+        level: 'warn',
+        message: 'Connection error',
+        fields: { client: 'kafkajs Connection', broker: 'b:1', error: 'boom' },
+      },
     ]);
   });
 
   it('is quiet about what is normal while brokers start and groups form', () => {
     const logger = recordingLogger();
     const log = clientLog(logger)();
-    log(entry(ERROR, 'Response JoinGroup(key: 11, version: 5)', { error: 'The coordinator is loading' }));
+    log(
+      entry(ERROR, 'Response JoinGroup(key: 11, version: 5)', {
+        error: 'The coordinator is loading',
+      }),
+    );
     log(entry(ERROR, 'The group coordinator is not available'));
     log(entry(WARN, 'The group is rebalancing, re-joining'));
     log(

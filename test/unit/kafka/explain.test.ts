@@ -1,19 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { explain } from '../../../src/kafka/explain.ts';
-import { questionFailure } from '../../../src/kafka/question-failure.ts';
+import { questionFailure } from '../../../src/kafka/admin/probe-failure.ts';
+import { explain } from '../../../src/kafka/client/errors.ts';
 import { SecurityError } from '../../../src/kafka/security/security-error.ts';
 
 const protocol = (type: string, more: object = {}): Error =>
   Object.assign(new Error('not authorized'), { name: 'KafkaJSProtocolError', type, ...more });
 const connection = (code: string, message = code): Error =>
-  Object.assign(new Error(`Connection error: ${message}`), { name: 'KafkaJSConnectionError', code, broker: 'b:9093' });
+  Object.assign(new Error(`Connection error: ${message}`), {
+    name: 'KafkaJSConnectionError',
+    code,
+    broker: 'b:9093',
+  });
 const retried = (cause: Error): Error =>
   Object.assign(new Error(cause.message, { cause }), { name: 'KafkaJSNumberOfRetriesExceeded' });
 
 describe('what a refusal of Kafka means', () => {
   it('is the right that is missing, for whom, and on what', () => {
-    const asked = { operation: 'WRITE', topic: 'journal', group: 'g', transactionalIds: 'journal-', principal: 'User:me' };
+    const asked = {
+      operation: 'WRITE',
+      topic: 'journal',
+      group: 'g',
+      transactionalIds: 'journal-',
+      principal: 'User:me',
+    };
     const said = (error: Error) => explain(error, asked);
     assert.match(
       said(protocol('TOPIC_AUTHORIZATION_FAILED')),

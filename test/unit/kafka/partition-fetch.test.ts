@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type RawBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../../dev/kafka/record-batches.ts';
-import { toOffset, UnusableOffset } from '../../../src/kafka/offsets.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/partition-fetch.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/consumer/partition-fetch.ts';
+import { toOffset, UnusableOffset } from '../../../src/kafka/records/decode-batch.ts';
+import { type RawBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../support/kafka/record-batches.ts';
 import { partsOf } from '../../support/record-parts.ts';
 
 function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
   const messages = Buffer.concat(batches);
-  return { partition: 3, highWatermark: '100', lastStableOffset: '90', abortedTransactions: null, messages, ...given };
+  return {
+    partition: 3,
+    highWatermark: '100',
+    lastStableOffset: '90',
+    abortedTransactions: null,
+    messages,
+    ...given,
+  };
 }
 
 /** Two records, from offset 5 on. */
@@ -48,7 +55,12 @@ describe('a fetch of one partition', () => {
   });
 
   it('becomes the batch that the engine reads, without what was aborted', async () => {
-    const aborted = writeBatch({ baseOffset: 7, producerId: 9n, attributes: TRANSACTIONAL, records: [{}] });
+    const aborted = writeBatch({
+      baseOffset: 7,
+      producerId: 9n,
+      attributes: TRANSACTIONAL,
+      records: [{}],
+    });
     const abortedTransactions = [{ producerId: '9', firstOffset: '7' }];
     const fetched = data([two(), aborted, writeMarker(8, 9n, 'abort')], { abortedTransactions });
     const batch = new PartitionFetch('t', '6', fetched).toFetchedBatch('source', OWN_TOPIC_LIMITS);
@@ -59,7 +71,14 @@ describe('a fetch of one partition', () => {
     );
     const pieces = [];
     for await (const piece of batch.pieces(ADMIT_ALL)) pieces.push({ ...piece, records: piece.records.map(partsOf) });
-    const record = { partition: 3, offset: 6, timestampMs: 7, key: null, value: Buffer.from('v6'), headers: [] };
+    const record = {
+      partition: 3,
+      offset: 6,
+      timestampMs: 7,
+      key: null,
+      value: Buffer.from('v6'),
+      headers: [],
+    };
     assert.deepEqual(pieces, [{ records: [record], unreadable: undefined, nextOffset: 9 }]);
   });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TransactionFailure } from '../../../src/core/ports/kafka.ts';
-import { explain } from '../../../src/kafka/explain.ts';
-import { classify } from '../../../src/kafka/transaction-failure.ts';
+import { explain } from '../../../src/kafka/client/errors.ts';
+import { classify } from '../../../src/kafka/producer/transaction-failure.ts';
 
 function failed(type: string | undefined, message = 'x'): Error {
   return Object.assign(new Error(message), type === undefined ? {} : { type });
@@ -35,7 +35,9 @@ describe('failure of a transaction', () => {
   }
 
   it('is found inside the errors that kafkajs wraps around it', () => {
-    const wrapped = new Error('retries exceeded', { cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }) });
+    const wrapped = new Error('retries exceeded', {
+      cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }),
+    });
     assert.equal(classify(wrapped, 'committing'), 'fenced');
     const several = Object.assign(new Error('some'), { errors: [failed('MESSAGE_TOO_LARGE')] });
     assert.equal(classify(several, 'sending'), 'too_large');

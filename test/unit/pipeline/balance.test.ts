@@ -38,13 +38,18 @@ for (const seed of [1, 2, 3, 4]) {
         review: { uploadGraceMs: 20_000, typePauseMs: 5_000 },
         retry: { errorRowAttempts: 2 },
       },
-      hooks: { commitFate: () => (strikes(0.04) ? (fates[random.below(fates.length)] as CommitFate) : 'commit') },
+      hooks: {
+        commitFate: () => (strikes(0.04) ? (fates[random.below(fates.length)] as CommitFate) : 'commit'),
+      },
       service: {
         arrivalMs: () => (strikes(0.05) ? 'never' : random.below(500)),
         fault: () => (strikes(0.05) ? { failure: 'unavailable', after: random.next() < 0.5 } : undefined),
         review: () => {
           if (strikes(0.1)) return { state: 'failed', afterMs: 500 };
-          return { afterMs: random.below(4_000), results: (rows) => rows.filter(() => !strikes(0.05)) };
+          return {
+            afterMs: random.below(4_000),
+            results: (rows) => rows.filter(() => !strikes(0.05)),
+          };
         },
       },
     });

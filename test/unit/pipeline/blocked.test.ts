@@ -1,7 +1,7 @@
 /** What this side refuses (service.transfer) costs nobody a record: a setting, or the service, must be mended. Over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../src/core/service-error.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
 
@@ -16,7 +16,9 @@ test('upload address not allowed: the records go into new batches until the addr
   let blocked = true;
   const world = new World({
     partitions: 1,
-    service: { fault: (operation) => (operation === 'upload' && blocked ? { failure: 'blocked' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'upload' && blocked ? { failure: 'blocked' } : undefined),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
@@ -41,7 +43,9 @@ test('download refused on this side: it is tried again every five minutes, and r
   let blocked = true;
   const world = new World({
     partitions: 1,
-    service: { fault: (operation) => (operation === 'results' && blocked ? { failure: 'blocked', afterRows: 2 } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'results' && blocked ? { failure: 'blocked', afterRows: 2 } : undefined),
+    },
   });
   world.start();
   for (let n = 0; n < 5; n++) world.event(0);
@@ -85,7 +89,11 @@ test('that it may have arrived is remembered over the tries of one upload, and i
       kind: changed(ports.kind, {
         upload: async (job, body, signal) => {
           tries.push(job.remoteId);
-          if (tries.length === 1) throw new ServiceError('unavailable', 'reset', { operation: 'upload', mayHaveArrived: true });
+          if (tries.length === 1)
+            throw new ServiceError('unavailable', 'reset', {
+              operation: 'upload',
+              mayHaveArrived: true,
+            });
           if (tries.length === 2) throw new ServiceError('expired', 'expired', { operation: 'upload' });
           await ports.kind.upload(job, body, signal);
         },

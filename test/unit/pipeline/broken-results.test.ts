@@ -107,7 +107,9 @@ for (const maxRows of [1, 40]) {
     const world = new World({
       partitions: 1,
       options: { batch: { maxRows, maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 8 } },
-      service: { fault: (operation) => (operation === 'upload' && broken ? { failure: 'too_large' } : undefined) },
+      service: {
+        fault: (operation) => (operation === 'upload' && broken ? { failure: 'too_large' } : undefined),
+      },
     });
     const { logger } = world.start();
     for (let n = 0; n < 80; n++) world.event(0);
@@ -253,7 +255,11 @@ test('a batch is warned of once, however often its file is downloaded, with the 
     options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, retry: { downloads: 3 } },
     service: {
       review: ({ id }) =>
-        id === 'batch-1' ? { results: (rows) => [rows[0] ?? assert.fail(), { malformed: 'x' }, { malformed: 'y' }] } : {},
+        id === 'batch-1'
+          ? {
+              results: (rows) => [rows[0] ?? assert.fail(), { malformed: 'x' }, { malformed: 'y' }],
+            }
+          : {},
       fault: (operation, id) => (operation === 'results' && id === 'batch-2' ? { failure: 'protocol', afterRows: 0 } : undefined),
     },
   });

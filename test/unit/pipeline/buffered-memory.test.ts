@@ -1,7 +1,7 @@
 /** What batches that are being filled take of the memory budget (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonLines } from '../../../src/import/jsonl-upload.ts';
+import { JsonLines } from '../../../src/kinds/import/jsonl-upload.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 import { headerList } from '../../support/headers.ts';
@@ -16,7 +16,10 @@ function filling(): { world: World; instance: Instance } {
     partitions: 1,
     budgetBytes: 8 * 1024 * 1024,
     options: { batch: { maxRows: 100_000, maxBytes: 8 * 1024 * 1024, maxAgeMs: 3_600_000 } },
-    wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { rows: (pool) => new JsonLines(pool) }) }),
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, { rows: (pool) => new JsonLines(pool) }),
+    }),
   });
   return { world, instance: world.start() };
 }
@@ -46,9 +49,14 @@ test('a hundred types with one item each take some kilobytes each, and give them
 test('a batch counts the trace contexts that it keeps until it is sealed, with the states of their vendors', async () => {
   const { world, instance } = filling();
   const context = (n: number, state: string) =>
-    headerList({ traceparent: `00-${'a'.repeat(32)}-${String(n).padStart(16, '0')}-01`, tracestate: state });
+    headerList({
+      traceparent: `00-${'a'.repeat(32)}-${String(n).padStart(16, '0')}-01`,
+      tracestate: state,
+    });
   const put = (n: number) =>
-    world.put(0, sourceValue({ type: 'a', content: 'x' }), { headers: context(n, 'v='.padEnd(1_000, 's')) });
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
+      headers: context(n, 'v='.padEnd(1_000, 's')),
+    });
   for (let n = 1; n <= 100; n++) put(n);
   await world.clock.advance(10_000);
   assert.equal(instance.gauge('items_buffered'), 100);

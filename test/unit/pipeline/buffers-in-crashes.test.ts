@@ -1,8 +1,8 @@
 /** Buffers of a connector that ends between any two of its steps: each comes back, and nothing is read from one that was given back. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reviewKind } from '../../../src/review/index.ts';
-import { resultFileReader } from '../../../src/review/results/result-files.ts';
+import { reviewKind } from '../../../src/kinds/review/index.ts';
+import { resultFileReader } from '../../../src/kinds/review/results/result-files.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 import { CsvReviews } from '../../support/memory/csv-reviews.ts';
 import { ServiceCalls } from '../../support/memory/service-calls.ts';

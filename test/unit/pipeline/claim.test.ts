@@ -1,10 +1,10 @@
 /** DESIGN 3 'Claim' and 'Lost ownership', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeMeta, writeProgress } from '../../../src/core/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
-import { commitMetadata } from '../../../src/core/shard-state.ts';
-import { RefusedError } from '../../../src/pipeline/errors.ts';
+import { writeMeta, writeProgress } from '../../../src/core/journal/journal-records.ts';
+import { commitMetadata } from '../../../src/core/journal/shard-state.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
 
@@ -183,8 +183,20 @@ test('offsets that a newer owner commits while a shard is claimed are not taken 
             overtaken = true;
             const { cluster, transactions } = world.kafka;
             transactions.initialise(`${TOPICS.journal}-0`);
-            const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
-            const none = { watermark: 0, claimed: new OffsetSet(), replay: 0, read: 0, last: null, start: 0 };
+            const meta = {
+              group: TOPICS.group,
+              source: TOPICS.source,
+              shards: 1,
+              kind: 'scripted',
+            };
+            const none = {
+              watermark: 0,
+              claimed: new OffsetSet(),
+              replay: 0,
+              read: 0,
+              last: null,
+              start: 0,
+            };
             cluster.produce(TOPICS.journal, 0, [writeMeta(meta), writeProgress(0, { seq: 1, ...none })]);
             cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0, commitMetadata(1));
           }
@@ -426,7 +438,9 @@ test('a shard that is lost again and again right after its claim is claimed more
         },
       }),
     }),
-    hooks: { commitFate: ({ transaction }) => (broken && transaction.outputs !== undefined ? 'fenced' : 'commit') },
+    hooks: {
+      commitFate: ({ transaction }) => (broken && transaction.outputs !== undefined ? 'fenced' : 'commit'),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);

@@ -1,7 +1,7 @@
 /** A batch that cannot be created just now holds nothing that batches of other types need. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ServiceFailure } from '../../../src/core/service-error.ts';
+import type { ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import { World } from '../../support/engine/world.ts';
 
 const MINUTE = 60_000;
@@ -39,7 +39,9 @@ test('when the service creates batches again, those that waited behind the first
     options: { review: { typePauseMs: 60 * MINUTE } },
     // Answers take time: the others find the gate closed behind the first.
     shuffle: true,
-    service: { fault: (operation) => (failing && operation === 'create' ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (failing && operation === 'create' ? { failure: 'unavailable' } : undefined),
+    },
   });
   world.start();
   world.produce(100, { types: ['a'] });

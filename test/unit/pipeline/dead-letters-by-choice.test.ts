@@ -1,9 +1,9 @@
 /** Dead letters by choice: onRejectedType and onFailure. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
@@ -16,13 +16,19 @@ function refusing(status: number, refuses: () => boolean, settings: WorldSetting
   return new World({
     partitions: 2,
     ...settings,
-    options: { ...settings.options, review: { onRejectedType: 'dead-letter', ...settings.options?.review } },
+    options: {
+      ...settings.options,
+      review: { onRejectedType: 'dead-letter', ...settings.options?.review },
+    },
     wrap: (ports) => ({
       ...ports,
       kind: changed(ports.kind, {
         create: async (type, signal) => {
           if (type === 'bad' && refuses())
-            throw new ServiceError('rejected', 'no such type', { operation: 'create_batch', status });
+            throw new ServiceError('rejected', 'no such type', {
+              operation: 'create_batch',
+              status,
+            });
           return ports.kind.create(type, signal);
         },
       }),
@@ -36,7 +42,10 @@ test('its records become dead letters as they came, and other types are reviewed
   for (const status of [400, 422]) {
     const world = refusing(status, () => true);
     const instance = world.start();
-    world.put(0, sourceValue({ type: 'bad', content: 'the first' }), { key: 'k', headers: [['trace', 'abc']] });
+    world.put(0, sourceValue({ type: 'bad', content: 'the first' }), {
+      key: 'k',
+      headers: [['trace', 'abc']],
+    });
     world.produce(39, { types: ['bad', 'good'] });
     await world.untilSettled(MINUTE);
     world.assertExactlyOnce();
@@ -69,7 +78,9 @@ test('a refusal that says nothing about the type (405) holds the records back, w
 
 test('a type that is refused for a retry ends the records of the job that they leave', async () => {
   let creates = 0;
-  const world = refusing(400, () => ++creates > 1, { service: { review: () => ({ state: 'failed' }) } });
+  const world = refusing(400, () => ++creates > 1, {
+    service: { review: () => ({ state: 'failed' }) },
+  });
   world.start();
   for (let n = 0; n < 5; n++) world.event(0, 'bad');
   await world.untilSettled(2 * MINUTE);
@@ -79,7 +90,9 @@ test('a type that is refused for a retry ends the records of the job that they l
 });
 
 test('an owner that is stopped between two chunks of dead letters leaves the rest to the next one', async () => {
-  const world = refusing(400, () => true, { options: { batch: { maxRows: 20 }, chunk: { maxRows: 2 } } });
+  const world = refusing(400, () => true, {
+    options: { batch: { maxRows: 20 }, chunk: { maxRows: 2 } },
+  });
   world.start();
   world.produce(40, { types: ['bad'] });
   let interrupted = 0;
@@ -117,7 +130,9 @@ test('by choice records that nothing more is tried for become dead letters as th
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 8 }, retry: { onFailure: 'dead-letter' } },
-    service: { review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state: 'failed' } : {}) },
+    service: {
+      review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state: 'failed' } : {}),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 8; n++) world.put(0, sourceValue({ type: 'a', content: `text ${n}` }), { key: `k${n}` });
@@ -147,7 +162,9 @@ test('one pass at a time reads the records of all refused batches, and they go o
         return 'commit';
       },
     },
-    service: { fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
+    },
     wrap: (ports) => ({
       ...ports,
       reader: changed(ports.reader, {

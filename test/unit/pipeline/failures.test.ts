@@ -1,8 +1,8 @@
 /** DESIGN 4: what goes wrong at the service, and what happens, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { Transaction } from '../../../src/core/ports/kafka.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts';
 
@@ -30,7 +30,9 @@ const failures = (world: World, reason: string) =>
 test('a failing batch is tried again, then halved until the poison item stands alone, and only it gets an ERROR decision', async () => {
   for (const state of ['failed', 'cancelled'] as const) {
     const world = oneBatch(8, {
-      service: { review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state } : {}) },
+      service: {
+        review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state } : {}),
+      },
     });
     await world.untilSettled(10 * MINUTE);
     world.assertExactlyOnce();
@@ -46,7 +48,9 @@ test('a failing batch is tried again, then halved until the poison item stands a
 });
 
 test('a batch that fails once and then succeeds is never halved', async () => {
-  const world = oneBatch(8, { service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) } });
+  const world = oneBatch(8, {
+    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
+  });
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([submitted(world).length, errors(world)], [2, []]);
@@ -55,7 +59,9 @@ test('a batch that fails once and then succeeds is never halved', async () => {
 test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
   const world = oneBatch(64, {
     options: { batch: { maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 9 } },
-    service: { review: ({ rows }) => ((rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {}) },
+    service: {
+      review: ({ rows }) => ((rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {}),
+    },
   });
   let failed = 0;
   // Between any two of them others of the type succeed: it is not the service that fails.
@@ -71,7 +77,10 @@ test('halving stops at the most batches that one job may cost; what is left then
 });
 
 test('a type that fails for ever still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
-  const world = oneBatch(8, { options: { review: { typePauseMs: 1_000 } }, service: { review: () => ({ state: 'failed' }) } });
+  const world = oneBatch(8, {
+    options: { review: { typePauseMs: 1_000 } },
+    service: { review: () => ({ state: 'failed' }) },
+  });
   await world.untilSettled(20 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(errors(world).length, 8);
@@ -94,7 +103,9 @@ test('the bound on halving holds over a restart', async () => {
 
 test('an upload address that expired costs the batch, not its items', async () => {
   const world = oneBatch(5, {
-    service: { fault: (operation, id) => (operation === 'upload' && id === 'batch-1' ? { failure: 'expired' } : undefined) },
+    service: {
+      fault: (operation, id) => (operation === 'upload' && id === 'batch-1' ? { failure: 'expired' } : undefined),
+    },
   });
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
@@ -104,7 +115,9 @@ test('an upload address that expired costs the batch, not its items', async () =
 test('an upload address that expires again and again never gives items up', async () => {
   let expired = 0;
   const world = oneBatch(5, {
-    service: { fault: (operation) => (operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined),
+    },
   });
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
@@ -271,7 +284,10 @@ test('a review that takes too long is alerted once and waited for, or ended by E
   waiting.assertExactlyOnce();
   assert.equal(errors(waiting).length, 0);
 
-  const ending = oneBatch(3, { ...slow, options: { review: { maxReviewMs: 60 * MINUTE, onTimeout: 'error' } } });
+  const ending = oneBatch(3, {
+    ...slow,
+    options: { review: { maxReviewMs: 60 * MINUTE, onTimeout: 'error' } },
+  });
   await ending.clock.advance(60 * MINUTE - 1_000);
   assert.equal(ending.decisions().length, 0);
   await ending.untilSettled(MINUTE);
@@ -306,7 +322,11 @@ test('content and presigned addresses never reach the log, whatever fails (I6)',
 
 test('the most batches that one job may cost holds over a restart too', async () => {
   const world = oneBatch(8, {
-    options: { batch: { maxAgeMs: 1_000 }, retry: { attempts: 1, maxBatchesPerJob: 6 }, review: { typePauseMs: 1_000 } },
+    options: {
+      batch: { maxAgeMs: 1_000 },
+      retry: { attempts: 1, maxBatchesPerJob: 6 },
+      review: { typePauseMs: 1_000 },
+    },
     service: {
       // The second half fails after the restart, while the halves of the first are under review still.
       review: ({ rows = [] }) => {

@@ -114,7 +114,9 @@ test('records that retention takes before a running owner reads them are counted
     partitions: 1,
     options: { source: { maxSpan: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
     hooks: { batchRecords: () => 4 },
-    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 100; n++) world.event(0);

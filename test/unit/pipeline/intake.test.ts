@@ -1,7 +1,7 @@
 /** DESIGN 3 'Intake' and 'Seal and create', over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import { lastHeader, type RecordHeaders } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { TOPICS, World } from '../../support/engine/world.ts';
@@ -15,7 +15,10 @@ const creations = (world: World, fromMs: number) =>
   [...world.service.batches.values()].map(({ createdMs }) => createdMs - fromMs);
 
 test('a buffer seals by the wall clock also when no record comes', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 1000, maxAgeMs: 30_000 } } });
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1000, maxAgeMs: 30_000 } },
+  });
   world.start();
   await world.clock.advance(5_000);
   const fromMs = world.clock.now();
@@ -31,7 +34,10 @@ test('a buffer seals by the wall clock also when no record comes', async () => {
 });
 
 test('a buffer seals by rows and by bytes at once, and each content type fills its own', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } } });
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } },
+  });
   world.start();
   await world.clock.advance(1_000);
   for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
@@ -116,7 +122,9 @@ test('a gap of 2^28 offsets between a record whose type waits and the next ones 
   const world = new World({
     partitions: 1,
     options: { batch: { maxAgeMs: 1_000 } },
-    service: { fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+    },
   });
   world.event(0);
   const first = world.start();
@@ -233,7 +241,11 @@ test('records that configuration skips (null values, filters) are counted, get n
 test('intake pauses at maxSpan, says so, and resumes when the watermark has moved', async () => {
   const world = new World({
     partitions: 1,
-    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 }, timing: { progressIntervalMs: 60 * MINUTE } },
+    options: {
+      source: { maxSpan: 20 },
+      batch: { maxRows: 5, maxAgeMs: 1_000 },
+      timing: { progressIntervalMs: 60 * MINUTE },
+    },
     hooks: { batchRecords: () => 4 },
     service: {
       fault: (operation, _id, type) =>
@@ -293,7 +305,11 @@ test('records in live batches count against maxSpan, after a restart too, and se
 
 test('an owner that takes over more records under review than maxSpan settles them first and then reads on', async () => {
   const wide = { batch: { maxRows: 5, maxAgeMs: 1_000 } };
-  const world = new World({ partitions: 1, options: wide, service: { review: () => ({ afterMs: 'never' }) } });
+  const world = new World({
+    partitions: 1,
+    options: wide,
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
   for (let n = 0; n < 200; n++) world.event(0);
   const first = world.start();
   await world.clock.advance(MINUTE);
@@ -319,7 +335,11 @@ test('an owner that takes over more records under review than maxSpan settles th
 });
 
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
-  const world = new World({ partitions: 1, options: { source: { maxSpan: 20 } }, hooks: { batchRecords: () => 10 } });
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxSpan: 20 } },
+    hooks: { batchRecords: () => 10 },
+  });
   world.start();
   for (let n = 0; n < 500; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
   world.event(0);
@@ -339,7 +359,9 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
         return 5;
       },
     },
-    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+    },
   });
   let fetches = 0;
   const instance = world.start();
@@ -440,7 +462,10 @@ test('a dead letter that is larger than its topic takes leaves its value out, or
 });
 
 test('a record that waits alone when its shard changes hands keeps its age as well', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } } });
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } },
+  });
   const first = world.start();
   await world.clock.advance(2_000);
   const fromMs = world.clock.now();
@@ -466,7 +491,9 @@ test('a batch that waits for its upload is counted with its body alone, and with
         },
       }),
     }),
-    service: { fault: (operation) => (operation === 'upload' && down ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'upload' && down ? { failure: 'unavailable' } : undefined),
+    },
   });
   let down = true;
   const { budget } = world.start();

@@ -1,12 +1,12 @@
 /** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crashOf, InternalError, internalPoison } from '../../../src/core/internal-error.ts';
+import type { ReadRow } from '../../../src/core/batch/read-row.ts';
+import { crashOf, InternalError, internalPoison } from '../../../src/core/outcome/internal-error.ts';
 import type { KindSteps, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { ReadRow } from '../../../src/core/read-row.ts';
 import { type ContentItem, lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
-import { guardedKind } from '../../../src/pipeline/guarded-kind.ts';
-import { InternalErrors } from '../../../src/pipeline/internal-errors.ts';
+import { guardedKind } from '../../../src/pipeline/context/guarded-kind.ts';
+import { InternalErrors } from '../../../src/pipeline/context/internal-errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { type Instance, type OptionChanges, World, type WorldSettings } from '../../support/engine/world.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
@@ -88,16 +88,23 @@ const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind)
         },
       }),
   },
-  'is written as a row of the upload': { stage: 'decode', kind: writing((item) => failsOnBad(item)) },
+  'is written as a row of the upload': {
+    stage: 'decode',
+    kind: writing((item) => failsOnBad(item)),
+  },
   'is written as a row once more for another attempt': {
     stage: 'rewind',
     kind: writing((item, batch) => batch > 1 && failsOnBad(item)),
-    settings: { service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) } },
+    settings: {
+      service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) },
+    },
   },
   'is decoded again for another attempt': {
     stage: 'rewind',
     kind: decoding(failsOnBad, 'again'),
-    settings: { service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) } },
+    settings: {
+      service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) },
+    },
   },
   'is to become a dead letter': {
     stage: 'decode',
@@ -117,7 +124,10 @@ const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind)
   },
   'is looked up': {
     stage: 'settle',
-    kind: (real) => sourceKind(real, { value: ({ offset }) => (offset === BAD ? (NO_BYTES as unknown as string) : undefined) }),
+    kind: (real) =>
+      sourceKind(real, {
+        value: ({ offset }) => (offset === BAD ? (NO_BYTES as unknown as string) : undefined),
+      }),
   },
 };
 
@@ -227,12 +237,26 @@ test('a malformed row that the connector failed on is reported with its batch, a
 
 test('a record that could not be prepared once, and was not decoded then, is decoded when it is read again', async () => {
   let failing = true;
-  const internal = new InternalErrors({ metrics: new RecordingMetrics(), pipeline: 'reviews', logger: new RecordingLogger() });
+  const internal = new InternalErrors({
+    metrics: new RecordingMetrics(),
+    pipeline: 'reviews',
+    logger: new RecordingLogger(),
+  });
   const poison: Poison = { reason: 'not_json', message: 'it is not JSON' };
-  const real = { prepare: async () => (failing ? fail() : undefined), decode: () => ({ poison }) } as unknown as PipelineKind;
+  const real = {
+    prepare: async () => (failing ? fail() : undefined),
+    decode: () => ({ poison }),
+  } as unknown as PipelineKind;
   const kind = guardedKind(real, internal);
   const { signal } = new AbortController();
-  const record = () => ({ partition: 0, offset: 7, timestampMs: 1, key: null, value: Buffer.from('{}'), headers: [] });
+  const record = () => ({
+    partition: 0,
+    offset: 7,
+    timestampMs: 1,
+    key: null,
+    value: Buffer.from('{}'),
+    headers: [],
+  });
   const [before, after] = [record(), record()];
   await kind.prepare?.([before], signal);
   failing = false;

@@ -34,7 +34,9 @@ function watched(settings: WorldSettings): { world: World; questions: Questions 
 const PAUSED: WorldSettings = {
   partitions: 1,
   options: { source: { maxSpan: 20 } },
-  service: { fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined) },
+  service: {
+    fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
+  },
 };
 
 test('the lag of a partition that is paused grows with what is produced', async () => {
@@ -82,7 +84,9 @@ test('records that were fetched and wait for memory are lag: they are not taken 
     budgetBytes: 100_000,
     options: { batch: { maxRows: 10_000, maxAgeMs: 600 * SECOND } },
     hooks: { batchRecords: () => 5 },
-    service: { fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 1_000; n++) world.event(0);
@@ -123,7 +127,9 @@ test('an answer that fails ends no shard: the question is asked again later', as
   let failing = true;
   const world = new World({
     ...PAUSED,
-    hooks: { failure: (operation) => (operation === 'ends' && failing ? new Error('scripted') : undefined) },
+    hooks: {
+      failure: (operation) => (operation === 'ends' && failing ? new Error('scripted') : undefined),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 30; n++) world.event(0);

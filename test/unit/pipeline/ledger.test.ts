@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecisionMix } from '../../../src/pipeline/decision-mix.ts';
-import { DecisionTally } from '../../../src/pipeline/decision-tally.ts';
-import { Ledger } from '../../../src/pipeline/ledger.ts';
+import { DecisionTally } from '../../../src/pipeline/publish/decision-tally.ts';
+import { Ledger } from '../../../src/pipeline/publish/ledger.ts';
+import { DecisionMix } from '../../../src/pipeline/publish/result-counts.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { PipelinePorts } from '../../../src/pipeline/context.ts';
-import type { WaitReason } from '../../../src/pipeline/wait-reasons.ts';
-import { Health } from '../../../src/telemetry/health.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
+import type { WaitReason } from '../../../src/pipeline/limits/wait-reasons.ts';
+import { Health } from '../../../src/telemetry/health/health.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FetchedBatch } from '../../../src/core/ports/kafka.ts';
-import { Losses } from '../../../src/pipeline/losses.ts';
+import { Losses } from '../../../src/pipeline/shard/losses.ts';
 import { fetchedThrough } from '../../support/engine/changed.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 

@@ -69,7 +69,10 @@ test('the age of decisions counts each of them, as old as the oldest event of it
 });
 
 test('decisions with status ERROR count as well', async () => {
-  const world = new World({ partitions: 1, service: { review: () => ({ state: 'failed', afterMs: MINUTE }) } });
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ state: 'failed', afterMs: MINUTE }) },
+  });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.untilSettled(60 * MINUTE);

@@ -25,14 +25,20 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
     forGood: true,
   }),
   'for a service that does not answer': (over) => ({
-    service: { fault: (operation) => (operation === 'create' && !over() ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && !over() ? { failure: 'unavailable' } : undefined),
+    },
   }),
   'for a call that hangs': (over) => ({
-    service: { fault: (operation) => (operation === 'create' && !over() ? { hangMs: 24 * HOUR } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && !over() ? { hangMs: 24 * HOUR } : undefined),
+    },
     forGood: true,
   }),
   'for a type that the service refuses': (over) => ({
-    service: { fault: (operation) => (operation === 'create' && !over() ? { failure: 'rejected' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && !over() ? { failure: 'rejected' } : undefined),
+    },
   }),
   'for a review': (over) => ({
     service: { review: () => ({ afterMs: over() ? 100 : 'never' }) },
@@ -47,23 +53,33 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
   }),
   'for Kafka to take their dead letters': (over) => ({
     types: [undefined, undefined, undefined, undefined, undefined, undefined],
-    hooks: { beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined) },
+    hooks: {
+      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+    },
     forGood: true,
   }),
   'behind dead letters that Kafka is to take': (over) => ({
     types: [undefined, 'a', undefined, 'a', undefined, 'a'],
     options: { chunk: { maxRows: 1 } },
-    hooks: { beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined) },
+    hooks: {
+      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+    },
     forGood: true,
   }),
   'for Kafka to take their decisions': (over) => ({
-    hooks: { beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined) },
+    hooks: {
+      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+    },
     forGood: true,
   }),
   'for Kafka to take their dead letters, by choice': (over) => ({
     options: { chunk: { maxRows: 1 }, review: { onRejectedType: 'dead-letter' } },
-    hooks: { beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined) },
-    service: { fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined) },
+    hooks: {
+      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+    },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
+    },
     forGood: true,
   }),
 };

@@ -1,7 +1,7 @@
 /** `output.order: source`: the batches of each partition publish in the order in which they were submitted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readJournalRecord } from '../../../src/core/journal-records.ts';
+import { readJournalRecord } from '../../../src/core/journal/journal-records.ts';
 import type { GroupListener } from '../../../src/core/ports/kafka.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
@@ -74,7 +74,11 @@ test('batches of other partitions wait for nobody', async () => {
   const { world, published } = ordered({
     partitions: 2,
     options: { journal: { partitions: 1 } },
-    service: { review: ({ rows = [] }) => ({ afterMs: rows.some(({ partition }) => partition === 0) ? 60_000 : 100 }) },
+    service: {
+      review: ({ rows = [] }) => ({
+        afterMs: rows.some(({ partition }) => partition === 0) ? 60_000 : 100,
+      }),
+    },
   });
   world.start();
   for (let n = 0; n < 5; n++) world.event(0, 'a');
@@ -142,7 +146,9 @@ test('what is submitted again keeps its place: missing rows, failed batches and 
 test('a batch that ends in ERROR decisions waits for the batch before it as well', async () => {
   const { world, published } = ordered({
     options: { retry: { attempts: 1 }, batch: { maxRows: 1 }, review: { typePauseMs: 1000 } },
-    service: { review: ({ rows = [] }) => (rows[0]?.offset === 1 ? { state: 'failed' } : { afterMs: 60_000 }) },
+    service: {
+      review: ({ rows = [] }) => (rows[0]?.offset === 1 ? { state: 'failed' } : { afterMs: 60_000 }),
+    },
   });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -173,7 +179,12 @@ test('a batch goes on when the one before it has nothing left of its partition, 
   // The first batch holds records of both partitions; the service withholds the row of the other one.
   const { world, published } = ordered({
     partitions: 2,
-    options: { output: { order: 'source' }, journal: { partitions: 1 }, batch: { maxRows: 2 }, retry: { downloads: 10_000 } },
+    options: {
+      output: { order: 'source' },
+      journal: { partitions: 1 },
+      batch: { maxRows: 2 },
+      retry: { downloads: 10_000 },
+    },
     service: {
       review: ({ id }) =>
         id === 'batch-1' ? { afterMs: 20_000, results: (rows) => rows.filter(({ partition }) => partition === 0) } : {},

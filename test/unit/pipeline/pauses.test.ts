@@ -82,7 +82,9 @@ test('a key that is refused while batches are reviewed pauses the polls, and the
   let refuse = true;
   const world = new World({
     partitions: 1,
-    service: { fault: (operation) => (refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined) },
+    service: {
+      fault: (operation) => (refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined),
+    },
   });
   const instance = world.start();
   world.produce(10);
@@ -142,7 +144,10 @@ test('while a type fails, one batch is created per pause, also of the halves of 
 
 test('a service that is away for hours costs time and nothing else', async () => {
   let down = true;
-  const world = new World({ partitions: 2, service: { fault: () => (down ? { failure: 'unavailable' } : undefined) } });
+  const world = new World({
+    partitions: 2,
+    service: { fault: () => (down ? { failure: 'unavailable' } : undefined) },
+  });
   const instance = world.start();
   world.produce(60, { poisonEvery: 9 });
   await world.clock.advance(3 * 60 * MINUTE);

@@ -1,7 +1,7 @@
 /** Decoding waits for what it needs (KindSteps.prepare): a schema registry that is down. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NotPrepared } from '../../../src/core/internal-error.ts';
+import { NotPrepared } from '../../../src/core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World } from '../../support/engine/world.ts';
@@ -116,7 +116,9 @@ test('so do records that are settled from the source', async () => {
     wrap: (ports) => ({
       ...ports,
       kind: sourceKind(
-        changed(ports.kind, { prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given) }),
+        changed(ports.kind, {
+          prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given),
+        }),
       ),
     }),
   });
@@ -142,14 +144,21 @@ for (const [stage, filed] of [
     const world = new World({
       partitions: 1,
       options: { batch: { maxRows: 6, maxAgeMs: 2_000 } },
-      service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {}) },
+      service: {
+        review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {}),
+      },
       wrap: (ports) => {
         const kind = changed(ports.kind, {
           decode: (...given: Parameters<typeof ports.kind.decode>) => {
             const [{ offset }] = given;
             if (!deleted || offset % 2 === 0) return ports.kind.decode(...given);
             readings++;
-            return { poison: { reason: 'unknown_schema', message: 'the registry does not know the schema id 7' } };
+            return {
+              poison: {
+                reason: 'unknown_schema',
+                message: 'the registry does not know the schema id 7',
+              },
+            };
           },
         });
         return { ...ports, kind: filed ? kind : sourceKind(kind) };

@@ -9,7 +9,10 @@ const MINUTE = 60_000;
 const batches = (world: World) => [...world.service.batches.values()];
 
 test('a batch waiting for its upload is abandoned after the grace, not before', async () => {
-  const world = new World({ partitions: 1, service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) } });
+  const world = new World({
+    partitions: 1,
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
@@ -38,7 +41,10 @@ test('an upload that the service sees within the grace is not sent again', async
 test('a late upload after the abandonment publishes nothing twice', async () => {
   const world = new World({
     partitions: 1,
-    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0), review: () => ({ afterMs: 20_000 }) },
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      review: () => ({ afterMs: 20_000 }),
+    },
   });
   world.start();
   for (let n = 0; n < 5; n++) world.event(0);
@@ -53,7 +59,10 @@ test('a late upload after the abandonment publishes nothing twice', async () => 
 });
 
 test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
-  const world = new World({ partitions: 1, service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) } });
+  const world = new World({
+    partitions: 1,
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
   const first = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(50_000);
@@ -67,11 +76,19 @@ test('a restart counts the grace from its claim: the upload may have been made b
 });
 
 test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
-  const plans = { waits: 'never', pends: 'never', ends: 'never', fails: 'never', lost: 'never' } as const;
+  const plans = {
+    waits: 'never',
+    pends: 'never',
+    ends: 'never',
+    fails: 'never',
+    lost: 'never',
+  } as const;
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    service: { review: ({ rows }) => (rows?.[0] !== undefined && first ? { afterMs: 'never' } : {}) },
+    service: {
+      review: ({ rows }) => (rows?.[0] !== undefined && first ? { afterMs: 'never' } : {}),
+    },
   });
   let first = true;
   const one = world.start();
@@ -103,7 +120,10 @@ test('after a restart each live job goes on from where the service has it: waiti
 });
 
 test('a batch that the service no longer knows is given up only after the grace for that', async () => {
-  const world = new World({ partitions: 1, service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 'never' } : {}) } });
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 'never' } : {}) },
+  });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(10_000);
@@ -231,7 +251,10 @@ test('stopping releases the shards within the time of one transaction, and leave
 });
 
 test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
-  const world = new World({ partitions: 1, hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') } });
+  const world = new World({
+    partitions: 1,
+    hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') },
+  });
   const first = world.start();
   await world.clock.runUntil(
     () => (world.kafka.cluster.describe(TOPICS.journal) && world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true,

@@ -21,7 +21,9 @@ test('a group that was reset backward is reviewed again from there with a new ev
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    service: { review: ({ rows }) => (rows?.[0]?.offset === 5 && stuck ? { afterMs: 'never' } : {}) },
+    service: {
+      review: ({ rows }) => (rows?.[0]?.offset === 5 && stuck ? { afterMs: 'never' } : {}),
+    },
   });
   let stuck = true;
   world.start();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
-import { withOutputFormat } from '../../../src/formats/output/with-output-format.ts';
+import { withOutputFormat } from '../../../src/events/formats/output/with-output-format.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import { LentSlices } from '../../support/memory/lent-slices.ts';
@@ -17,7 +17,11 @@ function twelve(
 ): World {
   const world = new World({
     partitions: 1,
-    service: { rowsPerSlice: 2, review: ({ id }) => (id === 'batch-1' ? { results } : {}), ...service },
+    service: {
+      rowsPerSlice: 2,
+      review: ({ id }) => (id === 'batch-1' ? { results } : {}),
+      ...service,
+    },
     options: { ...options, batch: { maxRows: 12, maxAgeMs: 600_000 } },
     ...settings,
   });

@@ -17,7 +17,11 @@ test('records that retention removed before a retry become dead letters with the
     service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
   });
   const instance = world.start();
-  for (let n = 0; n < 5; n++) world.put(0, sourceValue({ type: 'a', content: 'x' }), { key: `k${n}`, headers: [['trace', 't']] });
+  for (let n = 0; n < 5; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
+      key: `k${n}`,
+      headers: [['trace', 't']],
+    });
   await world.clock.advance(20_000);
   world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(3);
   await world.clock.advance(MINUTE);
@@ -92,7 +96,9 @@ test('a rewind that the cluster refuses is tried again by the next claim', async
   let refusals = 0;
   const world = new World({
     partitions: 1,
-    hooks: { failure: (operation) => (operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined) },
+    hooks: {
+      failure: (operation) => (operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined),
+    },
     service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
   });
   world.start();
@@ -107,7 +113,12 @@ test('one pass over the source serves all retries that wait for it', async () =>
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    service: { review: ({ id }) => ({ afterMs: 5_000, ...(Number(id.slice(6)) <= 4 ? { state: 'failed' } : {}) }) },
+    service: {
+      review: ({ id }) => ({
+        afterMs: 5_000,
+        ...(Number(id.slice(6)) <= 4 ? { state: 'failed' } : {}),
+      }),
+    },
     wrap: (ports, { clock }) => ({
       ...ports,
       reader: changed(ports.reader, {
@@ -131,7 +142,9 @@ test('memory for a rewind is asked for in whole bytes: fractions would add up to
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 7 } },
-    service: { review: ({ id }) => (id === 'batch-1' ? { results: (rows) => rows.slice(0, 4) } : {}) },
+    service: {
+      review: ({ id }) => (id === 'batch-1' ? { results: (rows) => rows.slice(0, 4) } : {}),
+    },
   });
   const { budget } = world.start();
   const work = budget.work.bind(budget);
@@ -171,7 +184,9 @@ test('records that lie far apart are read where they are, not everything between
   const reads: string[] = [];
   const world = new World({
     partitions: 1,
-    service: { review: ({ type }) => (type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {}) },
+    service: {
+      review: ({ type }) => (type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {}),
+    },
     wrap: (ports) => ({
       ...ports,
       reader: changed(ports.reader, {
@@ -235,8 +250,14 @@ test('a batch that was held back and finds other records at its offsets is refus
   let failing = true;
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 1 }, review: { typePauseMs: MINUTE, pollMaxMs: 5_000 }, retry: { attempts: 100 } },
-    service: { fault: (operation) => (operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined) },
+    options: {
+      batch: { maxRows: 1 },
+      review: { typePauseMs: MINUTE, pollMaxMs: 5_000 },
+      retry: { attempts: 100 },
+    },
+    service: {
+      fault: (operation) => (operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined),
+    },
   });
   const instance = world.start();
   for (let n = 0; n < 5; n++) world.event(0);
@@ -261,7 +282,13 @@ test('items that are collected for a retry hold nothing of the response that the
         decode: (...given) => {
           const decoded = ports.kind.decode(...given);
           if (!('item' in decoded)) return decoded;
-          return { item: { ...decoded.item, key: response.subarray(0, 2), headers: [['trace', response.subarray(2, 4)]] } };
+          return {
+            item: {
+              ...decoded.item,
+              key: response.subarray(0, 2),
+              headers: [['trace', response.subarray(2, 4)]],
+            },
+          };
         },
         rows: (pool) => {
           const sink = ports.kind.rows(pool);

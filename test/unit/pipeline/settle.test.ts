@@ -236,7 +236,9 @@ test('a result file that cannot be read at all is given up after its downloads, 
 
 test('a restart in the middle of settling downloads again, skips what is gone and counts no anomaly', async () => {
   const world = oneBatch(12, (rows) => rows, {
-    hooks: { commitFate: ({ transaction }) => (transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit') },
+    hooks: {
+      commitFate: ({ transaction }) => (transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit'),
+    },
   });
   let outputs = 0;
   await world.untilSettled(2 * MINUTE);

@@ -1,7 +1,7 @@
 /** Jobs without a result file: their terminal records are made from the source records (SourceKind), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../src/core/service-error.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
@@ -113,7 +113,11 @@ test('a key that is refused is said to be the reason', async () => {
   let seen = 0;
   for (let second = 0; second < 30; second++) {
     await world.clock.advance(1_000);
-    seen += world.instances[0]?.metrics.gauge('shards_paused', { pipeline: 'reviews', reason: 'unauthorized' }) ?? 0;
+    seen +=
+      world.instances[0]?.metrics.gauge('shards_paused', {
+        pipeline: 'reviews',
+        reason: 'unauthorized',
+      }) ?? 0;
   }
   assert.ok(seen >= 10, `${seen} of 30 s`);
 });
@@ -124,14 +128,21 @@ test('an answer that makes no sense is waited for under its own name, also betwe
     outcome: ({ offset }) => {
       if (offset !== 2) return 'success';
       asked.push(offset);
-      throw new ServiceError('protocol', 'get_decision answered 200, but: nonsense', { operation: 'get_decision', status: 200 });
+      throw new ServiceError('protocol', 'get_decision answered 200, but: nonsense', {
+        operation: 'get_decision',
+        status: 200,
+      });
     },
   });
   let seen = 0;
   await world.clock.advance(10_000);
   for (let second = 0; second < 240; second++) {
     await world.clock.advance(1_000);
-    seen += world.instances[0]?.metrics.gauge('shards_paused', { pipeline: 'reviews', reason: 'bad_answer' }) ?? 0;
+    seen +=
+      world.instances[0]?.metrics.gauge('shards_paused', {
+        pipeline: 'reviews',
+        reason: 'bad_answer',
+      }) ?? 0;
   }
   assert.equal(seen, 240, 'shown all the time');
   assert.ok(asked.length > 3);
@@ -150,7 +161,13 @@ test('what never is through ends with what the kind gives for it when its time i
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(said(world).slice(4), ['4 error', '5 error']);
-  assert.equal(world.instances[0]?.metrics.counter('jobs_failed_total', { pipeline: 'reviews', reason: 'review_timeout' }), 1);
+  assert.equal(
+    world.instances[0]?.metrics.counter('jobs_failed_total', {
+      pipeline: 'reviews',
+      reason: 'review_timeout',
+    }),
+    1,
+  );
   balanced(world);
 });
 
@@ -243,7 +260,12 @@ test('large outcomes are published before they pile up', async () => {
         return 'y'.repeat(100_000);
       },
     },
-    { options: { batch: { maxRows: 60, maxAgeMs: 2_000 }, chunk: { maxRows: 5_000, maxBytes: 500_000 } } },
+    {
+      options: {
+        batch: { maxRows: 60, maxAgeMs: 2_000 },
+        chunk: { maxRows: 5_000, maxBytes: 500_000 },
+      },
+    },
   );
   for (let n = 0; n < 54; n++) world.event(0);
   await world.clock.advance(MINUTE);

@@ -29,7 +29,9 @@ function stale(settings: WorldSettings): { world: World; answers: { stale: numbe
 }
 
 test('a retry reads records that lie behind the end that it heard', async () => {
-  const { world, answers } = stale({ service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) } });
+  const { world, answers } = stale({
+    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
+  });
   world.start();
   await world.clock.advance(3_000);
   answers.stale = 2;
@@ -42,7 +44,9 @@ test('a retry reads records that lie behind the end that it heard', async () => 
 test('dead letters of a refused type keep the original of records behind the end that was heard', async () => {
   const { world, answers } = stale({
     options: { review: { onRejectedType: 'dead-letter' } },
-    service: { fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),
+    },
   });
   world.start();
   await world.clock.advance(3_000);

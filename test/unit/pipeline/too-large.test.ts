@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../src/core/record.ts';
-import type { PipelinePorts } from '../../../src/pipeline/context.ts';
+import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
 import { World, type WorldSettings, type WrapPorts } from '../../support/engine/world.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
@@ -71,7 +71,12 @@ const told: WrapPorts = (ports) => ({
   admin: changed(ports.admin, {
     describeTopic: async (topic: string) => {
       const found = await ports.admin.describeTopic(topic);
-      return found && { ...found, settings: new Map([...found.settings, ['max.message.bytes', '1048588']]) };
+      return (
+        found && {
+          ...found,
+          settings: new Map([...found.settings, ['max.message.bytes', '1048588']]),
+        }
+      );
     },
   }),
 });
@@ -149,7 +154,9 @@ test('the dead letter of a record that no longer decodes, with headers larger th
     }),
   });
   world.start();
-  world.put(0, sourceValue({ type: 'a', content: 'x' }), { headers: [['trace', 't'.repeat(1_100_000)]] });
+  world.put(0, sourceValue({ type: 'a', content: 'x' }), {
+    headers: [['trace', 't'.repeat(1_100_000)]],
+  });
   world.event(0);
   await world.clock.runUntil(() => world.service.batches.size === 1, MINUTE);
   reading = false;

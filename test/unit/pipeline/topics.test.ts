@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterAdmin } from '../../../src/core/ports/kafka.ts';
-import { RefusedError } from '../../../src/pipeline/errors.ts';
-import { prepareTopics } from '../../../src/pipeline/topics.ts';
+import { RefusedError } from '../../../src/pipeline/context/errors.ts';
+import { prepareTopics } from '../../../src/pipeline/shard/journal-topic.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { engineOptions, type OptionChanges } from '../../support/engine/world.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
@@ -29,7 +29,11 @@ function world(setting: Setting = {}) {
   const kafka = new MemoryKafka(clock, clock, {}, { brokers: setting.brokers ?? 3 });
   for (const topic of setting.topics ?? ['content', 'decisions', 'dead'])
     kafka.cluster.createTopic(topic, topic === 'content' ? (setting.sourcePartitions ?? 6) : 2);
-  const asked = new KafkaClient(kafka, clock, 'a', { group: 'g', source: 'content', journal: 'journal' }).admin();
+  const asked = new KafkaClient(kafka, clock, 'a', {
+    group: 'g',
+    source: 'content',
+    journal: 'journal',
+  }).admin();
   let unseen = setting.unseen ?? 0;
   const admin = changed<ClusterAdmin>(asked, {
     describeTopic: async (topic) => {
@@ -48,7 +52,10 @@ function world(setting: Setting = {}) {
     return work;
   };
   const journal = (settings: Record<string, string>, partitions = 6) =>
-    kafka.cluster.createTopic('journal', partitions, { settings: Object.entries(settings), replicationFactor: 3 });
+    kafka.cluster.createTopic('journal', partitions, {
+      settings: Object.entries(settings),
+      replicationFactor: 3,
+    });
   return { kafka, logger, prepare, journal };
 }
 
@@ -116,7 +123,9 @@ for (const [topic, role] of [
   ['dead', 'dead-letter'],
 ] as const) {
   test(`a missing ${role} topic is named, and no journal is made`, async () => {
-    const { kafka, prepare } = world({ topics: ['content', 'decisions', 'dead'].filter((one) => one !== topic) });
+    const { kafka, prepare } = world({
+      topics: ['content', 'decisions', 'dead'].filter((one) => one !== topic),
+    });
     await assert.rejects(
       prepare(),
       refused(new RegExp(`the ${role} topic "${topic}" does not exist: create it, or correct its name`)),
@@ -202,8 +211,13 @@ for (const [role, topic] of [
   ['dead-letter', 'dead'],
 ] as const) {
   test(`a compacted ${role} topic is refused: it would forget decisions and take no record without a key`, async () => {
-    const { kafka, prepare } = world({ topics: ['content', topic === 'dead' ? 'decisions' : 'dead'] });
-    kafka.cluster.createTopic(topic, 2, { settings: [['cleanup.policy', 'compact,delete']], replicationFactor: 3 });
+    const { kafka, prepare } = world({
+      topics: ['content', topic === 'dead' ? 'decisions' : 'dead'],
+    });
+    kafka.cluster.createTopic(topic, 2, {
+      settings: [['cleanup.policy', 'compact,delete']],
+      replicationFactor: 3,
+    });
     await assert.rejects(
       prepare(),
       (error) => error instanceof RefusedError && error.message.includes(topic) && /must be "delete"/.test(error.message),

@@ -12,7 +12,9 @@ const traceparent = (n: number) => `00-${n.toString(16).padStart(32, '0')}-${n.t
 /** Records of type a with a context each. */
 function produceTraced(world: World, count: number): void {
   for (let n = 1; n <= count; n++) {
-    world.put(0, sourceValue({ type: 'a', content: 'event of a' }), { headers: [['traceparent', traceparent(n)]] });
+    world.put(0, sourceValue({ type: 'a', content: 'event of a' }), {
+      headers: [['traceparent', traceparent(n)]],
+    });
   }
 }
 
@@ -90,7 +92,9 @@ test('links are bounded, items of one trace share one, and those left out are co
 test('a batch that fails ends its span with the failure, and the next attempt links to it', async () => {
   const world = new World({
     partitions: 1,
-    service: { review: ({ id }) => ({ afterMs: 100, state: id === 'batch-1' ? 'failed' : 'finished' }) },
+    service: {
+      review: ({ id }) => ({ afterMs: 100, state: id === 'batch-1' ? 'failed' : 'finished' }),
+    },
   });
   const { tracer } = world.start();
   produceTraced(world, 5);
@@ -115,7 +119,9 @@ test('a call that fails ends its step with the kind of failure', async () => {
   let asked = 0;
   const world = new World({
     partitions: 1,
-    service: { fault: (operation) => (operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined),
+    },
   });
   const { tracer } = world.start();
   produceTraced(world, 5);
@@ -150,7 +156,9 @@ test('no span is left open, whatever happens', async () => {
     partitions: 3,
     seed: 7,
     shuffle: true,
-    service: { review: ({ id }) => ({ afterMs: 200, state: id.endsWith('3') ? 'failed' : 'finished' }) },
+    service: {
+      review: ({ id }) => ({ afterMs: 200, state: id.endsWith('3') ? 'failed' : 'finished' }),
+    },
   });
   const first = world.start();
   world.start();
@@ -183,7 +191,9 @@ test('records of a type that is refused, or that waits, end their span without a
     return new World({
       partitions: 1,
       options: { review: { onRejectedType } },
-      service: { fault: (operation) => (operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined) },
+      service: {
+        fault: (operation) => (operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined),
+      },
     });
   };
   for (const [onRejectedType, expected] of [

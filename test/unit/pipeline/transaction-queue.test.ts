@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ShardProducer, type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
-import { QueueClosedError, TransactionQueue } from '../../../src/pipeline/transaction-queue.ts';
-import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
+import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
+import { QueueClosedError, TransactionQueue } from '../../../src/pipeline/publish/transaction-queue.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
@@ -21,13 +21,24 @@ function world() {
   const producer: ShardProducer = {
     commit: (transaction) =>
       new Promise((resolve, reject) => {
-        pending.push({ transaction, commit: (journalOffset) => resolve({ journalOffset }), fail: reject });
+        pending.push({
+          transaction,
+          commit: (journalOffset) => resolve({ journalOffset }),
+          fail: reject,
+        });
       }),
     close: async () => undefined,
   };
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
   const onFailure = (error: TransactionError) => failures.push(error);
-  const queue = new TransactionQueue(producer, { clock, metrics, waits, pipeline: 'p', who: 'shard 0', onFailure });
+  const queue = new TransactionQueue(producer, {
+    clock,
+    metrics,
+    waits,
+    pipeline: 'p',
+    who: 'shard 0',
+    onFailure,
+  });
   const keys = () => pending.map(({ transaction }) => transaction.journal[0].key);
   return { clock, metrics, pending, failures, queue, keys };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAILURES_IN_A_ROW, type GatePass, TypeGates } from '../../../src/pipeline/type-gates.ts';
-import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
+import { FAILURES_IN_A_ROW, type GatePass, TypeGates } from '../../../src/pipeline/limits/type-breakers.ts';
+import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
@@ -10,7 +10,12 @@ const forever = new AbortController().signal;
 function world() {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
-  const waits = new WaitReasons({ metrics: new RecordingMetrics(), pipeline: 'p', clock, logger: new RecordingLogger() });
+  const waits = new WaitReasons({
+    metrics: new RecordingMetrics(),
+    pipeline: 'p',
+    clock,
+    logger: new RecordingLogger(),
+  });
   const gates = new TypeGates({ clock, logger, waits, pauseMs: 10_000 });
   /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
   const heldMs = async (type: string): Promise<number> => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdmitLargeRecord, FetchedBatch, RecordPiece } from '../../../src/core/ports/kafka.ts';
 import type { Poison } from '../../../src/core/record.ts';
-import { audit } from '../../../src/inspect/audit.ts';
-import { explainRecord } from '../../../src/inspect/explain.ts';
+import { audit } from '../../../src/tools/inspect/audit.ts';
+import { explainRecord } from '../../../src/tools/inspect/explain.ts';
 import { changed, fetchedThrough } from '../../support/engine/changed.ts';
 import { inspectionOf } from '../../support/engine/inspection.ts';
 import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
@@ -16,7 +16,10 @@ const BATCH: Poison = {
   reason: 'unreadable_batch',
   message: 'the record batch at offset 2 cannot be read: its CRC-32C is wrong',
 };
-const HEADERS: Poison = { reason: 'too_many_headers', message: 'the record has 2000 headers, and 1000 are allowed' };
+const HEADERS: Poison = {
+  reason: 'too_many_headers',
+  message: 'the record has 2000 headers, and 1000 are allowed',
+};
 
 const source = (world: World) => world.kafka.cluster.log(TOPICS.source, 0);
 const letters = (world: World) =>
@@ -205,7 +208,9 @@ test('while memory is full no more than one piece of a batch is decoded', async 
     partitions: 1,
     budgetBytes: 20_000,
     options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 2_000 } },
-    service: { fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+    },
     wrap: repieced(async function* (batch, admit) {
       for await (const { records, nextOffset } of batch.pieces(admit)) {
         for (const record of records) {

@@ -1,8 +1,8 @@
 /** DESIGN 3 'Seal and create': when a batch may be uploaded, and what a failed call costs. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { EncodedBody } from '../../../src/core/ports/row-sink.ts';
-import { ServiceError } from '../../../src/core/service-error.ts';
 import { changed } from '../../support/engine/changed.ts';
 import { UploadWatch } from '../../support/engine/upload-watch.ts';
 import { TOPICS, World, type WrapPorts } from '../../support/engine/world.ts';
@@ -38,7 +38,10 @@ test('no upload before its job is in the journal (I4), also when the transaction
 });
 
 test('an upload waits while the group has not heard from its member, and goes on once it has', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 40_000 } } });
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 100, maxAgeMs: 40_000 } },
+  });
   const instance = world.start();
   await world.clock.advance(2_000);
   world.event(0);

@@ -62,7 +62,10 @@ for (const [what, failure, reason] of [
   test(`a service ${what} is why each batch waits, and since when is told`, async () => {
     let failing = false;
     const world = new World({
-      service: { ...NEVER, fault: (operation) => (failing && operation === 'status' ? { failure } : undefined) },
+      service: {
+        ...NEVER,
+        fault: (operation) => (failing && operation === 'status' ? { failure } : undefined),
+      },
     });
     const instance = world.start();
     world.produce(5, { types: ['a'] });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WaitReasons } from '../../../src/pipeline/wait-reasons.ts';
+import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 

@@ -39,7 +39,10 @@ test('after the wall clock was set back progress without a job is committed, and
 });
 
 test('a member that was last heard before the wall clock was set back still asks the group before it uploads', async () => {
-  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 45_000 } } });
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 100, maxAgeMs: 45_000 } },
+  });
   const instance = world.start();
   await world.clock.advance(2_000);
   world.event(0);

@@ -11,44 +11,71 @@ function judge(review: PolicyInput['review'], type = 'comment') {
 }
 
 test('content is matched by any of the words, as they are written, ignoring case', () => {
-  const ask = judge({ default: 'ok', rules: [{ when: { contains: ['free money', 'a+b'] }, result: 'bad' }] });
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { contains: ['free money', 'a+b'] }, result: 'bad' }],
+  });
   assert.equal(ask('FREE Money!').result, 'bad');
   assert.equal(ask('what is A+B?').result, 'bad');
   assert.equal(ask('what is aab?').result, 'ok');
 });
 
 test('content is matched by any of the regular expressions, ^ and $ at every line', () => {
-  const ask = judge({ default: 'ok', rules: [{ when: { matches: ['^buy', '\\d{4}$'] }, result: 'bad' }] });
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { matches: ['^buy', '\\d{4}$'] }, result: 'bad' }],
+  });
   assert.equal(ask('first\nBuy now').result, 'bad');
   assert.equal(ask('call 5555\nplease').result, 'bad');
   assert.equal(ask('we buy').result, 'ok');
 });
 
 test('metadata must be equal in every column named; numbers and booleans are compared as the CSV spells them', () => {
-  const ask = judge({ default: 'ok', rules: [{ when: { metadata: { lang: 'de', shop: 7 } }, result: 'bad' }] });
+  const ask = judge({
+    default: 'ok',
+    rules: [{ when: { metadata: { lang: 'de', shop: 7 } }, result: 'bad' }],
+  });
   assert.equal(ask('x', 'de', '7').result, 'bad');
   assert.equal(ask('x', 'de', '07').result, 'ok');
   assert.equal(ask('x', 'en', '7').result, 'ok');
-  const elsewhere = judge({ default: 'ok', rules: [{ when: { metadata: { absent: '' } }, result: 'bad' }] });
+  const elsewhere = judge({
+    default: 'ok',
+    rules: [{ when: { metadata: { absent: '' } }, result: 'bad' }],
+  });
   assert.equal(elsewhere('x').result, 'ok');
 });
 
 test('a rule needs all its kinds of condition; without any it always matches', () => {
-  const both = judge({ default: 'ok', rules: [{ when: { contains: 'a', metadata: { lang: 'de' } }, result: 'bad' }] });
+  const both = judge({
+    default: 'ok',
+    rules: [{ when: { contains: 'a', metadata: { lang: 'de' } }, result: 'bad' }],
+  });
   assert.deepEqual([both('a', 'de').result, both('a', 'en').result, both('b', 'de').result], ['bad', 'ok', 'ok']);
   assert.equal(judge({ default: 'ok', rules: [{ when: {}, result: 'all' }] })('x').result, 'all');
 });
 
 test('a rule for other content types neither decides nor labels', () => {
-  const review = { default: 'ok', rules: [{ when: { type: ['image', 'video'] }, label: 'media', result: 'seen' }] };
-  assert.deepEqual(judge(review, 'comment')('x'), { status: 'SUCCESS', result: 'ok', labels: '[]' });
+  const review = {
+    default: 'ok',
+    rules: [{ when: { type: ['image', 'video'] }, label: 'media', result: 'seen' }],
+  };
+  assert.deepEqual(judge(review, 'comment')('x'), {
+    status: 'SUCCESS',
+    result: 'ok',
+    labels: '[]',
+  });
   assert.equal(judge(review, 'video')('x').result, 'seen');
 });
 
 test('labels say whether they apply, and why', () => {
   const ask = judge({
     rules: [
-      { when: { contains: 'a' }, label: 'has "a"', explanation: 'It has.', otherwise: 'It has not.' },
+      {
+        when: { contains: 'a' },
+        label: 'has "a"',
+        explanation: 'It has.',
+        otherwise: 'It has not.',
+      },
       { when: { contains: 'b' }, label: 'b' },
       { when: { contains: 'c' } },
     ],
@@ -79,7 +106,10 @@ test('scores add up, and the highest threshold reached decides, however the thre
       { score: 2, result: 'some' },
       { score: 4, result: 'much' },
     ],
-    rules: ['a', 'b', 'c'].map((contains, index) => ({ when: { contains }, score: index === 2 ? -1 : 2 })),
+    rules: ['a', 'b', 'c'].map((contains, index) => ({
+      when: { contains },
+      score: index === 2 ? -1 : 2,
+    })),
   });
   assert.deepEqual(
     ['x', 'a', 'ab', 'abc', 'ac'].map((text) => ask(text).result),

@@ -34,7 +34,10 @@ test('an empty policy is complete: addresses live an hour, everything is approve
 });
 
 test('durations and sizes are read with their unit', () => {
-  const policy = parsePolicy({ timing: { reviewTime: '1.5s', uploadUrlValidity: '300s' }, storage: { maxUploadBytes: '2MiB' } });
+  const policy = parsePolicy({
+    timing: { reviewTime: '1.5s', uploadUrlValidity: '300s' },
+    storage: { maxUploadBytes: '2MiB' },
+  });
   assert.equal(policy.timing.reviewTimeMs, 1_500);
   assert.equal(policy.timing.uploadUrlValidityMs, 300_000);
   assert.equal(policy.storage.maxUploadBytes, 2 * 2 ** 20);
@@ -47,7 +50,10 @@ test('every wrong setting is reported at once, with its path, its value and what
     timing: { reviewTime: '5 parsecs' },
     storage: { maxUploadBytes: -1 },
     results: { columns: ['content'] },
-    review: { thresholds: [{ score: 'high', result: 'x' }], rules: [{ when: { matches: '(' }, score: true }] },
+    review: {
+      thresholds: [{ score: 'high', result: 'x' }],
+      rules: [{ when: { matches: '(' }, score: true }],
+    },
     faults: [
       { operation: 'create_batch', action: 'explode' },
       { operation: 'review', action: 'hang' },

@@ -14,7 +14,10 @@ function count(file: string | Buffer, step = 7, policy: PolicyInput['imports'] =
   return readRecords(inChunks(Buffer.from(file), step), parsePolicy({ imports: policy }).imports, quiet);
 }
 
-const record = fc.record({ type: fc.string({ unit: 'grapheme' }), data: fc.dictionary(fc.string(), fc.jsonValue()) });
+const record = fc.record({
+  type: fc.string({ unit: 'grapheme' }),
+  data: fc.dictionary(fc.string(), fc.jsonValue()),
+});
 
 test('any records are counted, however the file is cut into chunks, with or without a last line end, LF or CRLF', async () => {
   await fc.assert(

@@ -23,7 +23,11 @@ async function reviewed(chunks: readonly (string | Buffer)[], policy: PolicyInpu
   const upload = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
   const parsed = parsePolicy(policy);
   const fault = parsed.faults.find(({ action }) => action === 'rows');
-  const request = { type: 't', policy: parsed, fault: fault?.action === 'rows' ? fault : undefined };
+  const request = {
+    type: 't',
+    policy: parsed,
+    fault: fault?.action === 'rows' ? fault : undefined,
+  };
   const counts = await reviewFile(upload, draft, request, new AbortController().signal);
   const rows: string[][] = parse(text);
   if (fault === undefined) assert.equal(counts.rows, rows.length - 1);
@@ -33,14 +37,18 @@ async function reviewed(chunks: readonly (string | Buffer)[], policy: PolicyInpu
 const FIXED = ['Content', 'Status', 'Sandbox result', 'Expected result', 'Labels'];
 const cell = fc.oneof(
   fc.string({ unit: 'grapheme' }),
-  fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', ';', "'", '=', '\\', ' ', '\t', '\u0000', 'é', '😀', 'a') }),
+  fc.string({
+    unit: fc.constantFrom('"', ',', '\n', '\r', ';', "'", '=', '\\', ' ', '\t', '\u0000', 'é', '😀', 'a'),
+  }),
   fc.constantFrom('', '007', '{"a":"b,c"}', '\r\n', '=1+1', 'NULL', '\ufeff'),
 );
 const header = fc.uniqueArray(cell, { maxLength: 5 }).map((names) => ['Content', ...names.filter((name) => name !== 'Content')]);
 const file = header.chain((names) =>
   fc.record({
     names: fc.constant(names),
-    rows: fc.array(fc.array(cell, { minLength: names.length, maxLength: names.length }), { maxLength: 8 }),
+    rows: fc.array(fc.array(cell, { minLength: names.length, maxLength: names.length }), {
+      maxLength: 8,
+    }),
   }),
 );
 

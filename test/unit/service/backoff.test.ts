@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { backoffCeilingMs, fullJitterMs, retryWaitMs } from '../../../src/core/backoff.ts';
+import { backoffCeilingMs, fullJitterMs, retryWaitMs } from '../../../src/base/backoff.ts';
 import { constantRandom } from './fakes.ts';
 
-const backoffs = fc.record({ baseMs: fc.integer({ min: 1, max: 10_000 }), capMs: fc.integer({ min: 1, max: 10_000_000 }) });
+const backoffs = fc.record({
+  baseMs: fc.integer({ min: 1, max: 10_000 }),
+  capMs: fc.integer({ min: 1, max: 10_000_000 }),
+});
 const draws = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.nat({ max: 5000 });
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
-import { parseConfig } from '../../../src/config/load.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
@@ -67,7 +67,7 @@ test('configurations that README.md and docs/getting-started.md show are accepte
 test('code that documents name is there', () => {
   // In full, or without src/ where a folder of it begins the name.
   const names =
-    /(?<![\w./-])(?:(?:src|dev|test)\/|(?=(?:app|cli|config|core|inspect|kafka|pipeline|review|sandbox|service|telemetry)\/))[\w./-]+\.ts\b/g;
+    /(?<![\w./-])(?:(?:src|dev|test)\/|(?=(?:app|base|cli|client|config|contracts|core|events|http|kafka|kinds|pipeline|sandbox|service|telemetry|tools)\/))[\w./-]+\.ts\b/g;
   const missing: string[] = [];
   for (const document of DOCUMENTS) {
     for (const [name] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(names)) {
@@ -100,7 +100,11 @@ function linksOf(document: string): Link[] {
   for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
     if (/^https?:/.test(target)) continue;
     const [file = '', heading] = target.split('#');
-    links.push({ target, file: file === '' ? document : path.join(path.dirname(document), file), heading });
+    links.push({
+      target,
+      file: file === '' ? document : path.join(path.dirname(document), file),
+      heading,
+    });
   }
   return links;
 }

@@ -4,8 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FAILURE_TABLE } from '../../../src/core/failure-table.ts';
-import { METRICS } from '../../../src/telemetry/metric-list.ts';
+import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
+import { METRICS } from '../../../src/telemetry/metrics/metric-list.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NAMES = globSync('test/integration/failures/**/*.test.ts', { cwd: ROOT }).flatMap((file) =>

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
 import { execute } from '../../../dev/helm/execute.ts';
-import { METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
-import { METRIC_PREFIX } from '../../../src/telemetry/metrics.ts';
+import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRIC_PREFIX } from '../../../src/telemetry/metrics/metrics.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');

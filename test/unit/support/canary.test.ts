@@ -31,8 +31,13 @@ test('what was planted is found, what is too short to be told from other words i
 });
 
 test('an error is looked through to the last cause, its hidden members included', () => {
-  const hidden = Object.defineProperty(new Error('plain'), 'request', { value: { headers: [CANARY.key] }, enumerable: false });
-  const deep = new Error('outer', { cause: new AggregateError([new Error(`inner ${CANARY.content}`)], 'all') });
+  const hidden = Object.defineProperty(new Error('plain'), 'request', {
+    value: { headers: [CANARY.key] },
+    enumerable: false,
+  });
+  const deep = new Error('outer', {
+    cause: new AggregateError([new Error(`inner ${CANARY.content}`)], 'all'),
+  });
   for (const error of [hidden, deep, Object.assign(new Error('x'), { url: `https://a/?sig=${CANARY.signature}` })]) {
     assert.throws(() => assertSilent(allOf(error), 'it'), /is in it/);
   }

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deadLetter } from '../../../src/core/dead-letter.ts';
-import { CoordinateSet, type JobRecord, sourcesOf } from '../../../src/core/job.ts';
-import { writeJob, writeJobEnd, writeLeft, writeProgress } from '../../../src/core/journal-records.ts';
-import { OffsetSet } from '../../../src/core/offset-set.ts';
+import { CoordinateSet, type JobRecord, sourcesOf } from '../../../src/core/journal/job.ts';
+import { writeJob, writeJobEnd, writeLeft, writeProgress } from '../../../src/core/journal/journal-records.ts';
+import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { assertConserved, assertExactlyOnce, type CheckOptions, judge } from '../../support/memory/checker.ts';
 import { Cluster } from '../../support/memory/cluster.ts';
 
-const options: CheckOptions = { group: 'g', source: 'in', journal: 'journal', outputs: ['out', 'dead'] };
+const options: CheckOptions = {
+  group: 'g',
+  source: 'in',
+  journal: 'journal',
+  outputs: ['out', 'dead'],
+};
 
 function world(records: number) {
   const cluster = new Cluster(() => 0);
@@ -26,7 +31,14 @@ function world(records: number) {
   const journal = (...writes: readonly OutgoingRecord[]) => cluster.produce('journal', 0, writes);
   const live = (id: string, offsets: readonly number[], watermark: number) => {
     const items = offsets.map((offset) => ({ partition: 0, offset, replay: 0 }));
-    const progress = { seq: 1, watermark, claimed: OffsetSet.of(offsets), replay: 0, read: watermark, last: null };
+    const progress = {
+      seq: 1,
+      watermark,
+      claimed: OffsetSet.of(offsets),
+      replay: 0,
+      read: watermark,
+      last: null,
+    };
     const record: JobRecord = {
       id,
       remoteId: `remote-${id}`,

@@ -77,7 +77,10 @@ test('an error in a step ends the run that drove it', async () => {
 test('steps of one channel keep their order under any choice and latency; the same seed gives the same run', async () => {
   const run = async (seed: number) => {
     const random = new SeededRandom(seed);
-    const clock = new VirtualClock({ choose: (channels) => random.below(channels.length), latencyMs: () => random.below(20) });
+    const clock = new VirtualClock({
+      choose: (channels) => random.below(channels.length),
+      latencyMs: () => random.below(20),
+    });
     const trace: string[] = [];
     for (let i = 0; i < 30; i++) clock.defer(`channel ${i % 3}`, () => trace.push(`${i % 3}:${String(i).padStart(2, '0')}`));
     await clock.advance(1_000);

@@ -31,7 +31,10 @@ test('one transaction after another: seen is exactly what was committed, in jour
   await fc.assert(
     fc.asyncProperty(steps, fc.nat(), async (history, seed) => {
       const random = new SeededRandom(seed);
-      const clock = new VirtualClock({ choose: (channels) => random.below(channels.length), latencyMs: () => random.below(5) });
+      const clock = new VirtualClock({
+        choose: (channels) => random.below(channels.length),
+        latencyMs: () => random.below(5),
+      });
       let next: CommitFate = 'commit';
       const kafka = new MemoryKafka(clock, clock, { commitFate: () => next });
       kafka.cluster.createTopic('in', 1);
@@ -89,7 +92,10 @@ test('two owners that fight for a shard: nobody loses what it was told is commit
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const random = new SeededRandom(seed);
-      const clock = new VirtualClock({ choose: (channels) => random.below(channels.length), latencyMs: () => random.below(40) });
+      const clock = new VirtualClock({
+        choose: (channels) => random.below(channels.length),
+        latencyMs: () => random.below(40),
+      });
       const kafka = new MemoryKafka(clock, clock, {
         commitFate: () => (random.next() < 0.3 ? { fate: 'late', lateMs: random.below(300) } : 'commit'),
       });
@@ -105,7 +111,10 @@ test('two owners that fight for a shard: nobody loses what it was told is commit
           const value = `${name}${n}`;
           const records = EncodedRecords.of([0, 1, 2, 3].map((i) => ({ key: `${i}`, value })));
           try {
-            await producer.commit({ journal: [{ key: value, value }], outputs: [{ topic: 'out', records }] });
+            await producer.commit({
+              journal: [{ key: value, value }],
+              outputs: [{ topic: 'out', records }],
+            });
             told.add(value);
           } catch (error) {
             if (!(error instanceof TransactionError)) throw error;

@@ -71,7 +71,9 @@ test('a transaction becomes visible as a whole: journal, outputs and offsets', a
 
 test('the first commit of a new producer fences the old one and aborts what it left open', async () => {
   const fates: CommitFate[] = ['commit', 'aborted'];
-  const { kafka, instance, outcome, failure, journal } = world({ commitFate: () => fates.shift() ?? 'commit' });
+  const { kafka, instance, outcome, failure, journal } = world({
+    commitFate: () => fates.shift() ?? 'commit',
+  });
   const [a, b] = [instance('a').client.producers().open(0), instance('b').client.producers().open(0)];
   await outcome(a.commit(write('one')));
   assert.equal(await failure(a.commit(write('two'))), 'aborted');
@@ -125,7 +127,9 @@ for (const { fate, told, visible } of fateCases) {
 
 test('a late commit that finds its sender fenced is refused', async () => {
   const fates: CommitFate[] = [{ fate: 'late', lateMs: 5_000 }];
-  const { clock, instance, outcome, failure, journal } = world({ commitFate: () => fates.shift() ?? 'commit' });
+  const { clock, instance, outcome, failure, journal } = world({
+    commitFate: () => fates.shift() ?? 'commit',
+  });
   assert.equal(await failure(instance('a').client.producers().open(0).commit(write('one'))), 'unknown');
   await outcome(instance('b').client.producers().open(0).commit(write('two')));
   await clock.advance(10_000);
@@ -150,7 +154,10 @@ test('records and offset metadata that are too large are rejected', async () => 
   const large = { journal: [{ key: 'k', value: 'x'.repeat(1_048_588) }] } as const;
   assert.equal(await failure(instance('a').client.producers().open(0).commit(large)), 'too_large');
   const metadata = 'm'.repeat(4_097);
-  const wordy = { journal: [{ key: 'k', value: 'v' }], offsets: [{ partition: 0, offset: 1, metadata }] } as const;
+  const wordy = {
+    journal: [{ key: 'k', value: 'v' }],
+    offsets: [{ partition: 0, offset: 1, metadata }],
+  } as const;
   assert.equal(await failure(instance('b').client.producers().open(0).commit(wordy)), 'rejected');
 });
 
@@ -186,7 +193,11 @@ test('admin tells ranges, topics and committed offsets; a stale read is one comm
   kafka.cluster.deleteTopic('in');
   kafka.cluster.createTopic('in', 1);
   assert.deepEqual(await committed(), { offset: null, metadata: '' });
-  const spec = { partitions: 4, replicationFactor: 3, settings: new Map([['cleanup.policy', 'compact']]) };
+  const spec = {
+    partitions: 4,
+    replicationFactor: 3,
+    settings: new Map([['cleanup.policy', 'compact']]),
+  };
   await outcome(admin.createTopic('new', spec));
   await outcome(admin.createTopic('new', { ...spec, partitions: 9 }));
   assert.deepEqual(await outcome(admin.describeTopic('new')), spec);

@@ -22,7 +22,12 @@ test('an open transaction hides itself and everything after it; markers take an 
   log.finish(2, 'abort', 0);
   assert.equal(log.append([record('end')], 0), 7);
   assert.deepEqual(offsetsOf(log), [0, 1, 2, 3, 7]);
-  assert.deepEqual(log.read(4, 10), { ...log.read(4, 10), fetchOffset: 4, nextOffset: 8, endOffset: 8 });
+  assert.deepEqual(log.read(4, 10), {
+    ...log.read(4, 10),
+    fetchOffset: 4,
+    nextOffset: 8,
+    endOffset: 8,
+  });
 });
 
 test('a read out of range finds nothing, and says where the log starts', () => {
@@ -81,7 +86,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     transaction: fc.option(transaction, { nil: undefined }),
     count: fc.integer({ min: 1, max: 4 }),
   }),
-  fc.record({ do: fc.constant('finish' as const), transaction, outcome: fc.constantFrom('commit' as const, 'abort' as const) }),
+  fc.record({
+    do: fc.constant('finish' as const),
+    transaction,
+    outcome: fc.constantFrom('commit' as const, 'abort' as const),
+  }),
 );
 
 test('a reader sees the committed records in order, once, whatever transactions did and however it reads', () => {
@@ -89,7 +98,11 @@ test('a reader sees the committed records in order, once, whatever transactions 
     fc.property(fc.array(step, { maxLength: 40 }), fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 }), (steps, sizes) => {
       const log = new PartitionLog(0, () => {});
       /** A plain model: every entry with its fate; a number of a transaction is used again after it ended. */
-      const model: { data: boolean; fate: 'open' | 'commit' | 'abort'; transaction: number | undefined }[] = [];
+      const model: {
+        data: boolean;
+        fate: 'open' | 'commit' | 'abort';
+        transaction: number | undefined;
+      }[] = [];
       const seen: number[] = [];
       let position = 0;
       let fetches = 0;
@@ -114,7 +127,11 @@ test('a reader sees the committed records in order, once, whatever transactions 
             id,
           );
           for (let i = 0; i < s.count; i++)
-            model.push({ data: true, fate: id === undefined ? 'commit' : 'open', transaction: id });
+            model.push({
+              data: true,
+              fate: id === undefined ? 'commit' : 'open',
+              transaction: id,
+            });
         } else {
           const id = ids.get(s.transaction);
           if (id === undefined) continue;

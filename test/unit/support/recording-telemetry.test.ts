@@ -28,9 +28,15 @@ test('one name used as two kinds of metric, or a counter that falls, is an error
 
 test('child loggers add their fields to one common list, and nothing inside an error hides from a search', () => {
   const log = new RecordingLogger();
-  const cause = Object.assign(new Error('outer', { cause: new Error('secret-in-cause') }), { url: 'secret-field' });
+  const cause = Object.assign(new Error('outer', { cause: new Error('secret-in-cause') }), {
+    url: 'secret-field',
+  });
   log.child({ shard: 1 }).child({ job: 'j' }).warn({ err: cause }, 'trouble');
-  assert.deepEqual(log.lines[0], { level: 'warn', fields: { shard: 1, job: 'j', err: cause }, message: 'trouble' });
+  assert.deepEqual(log.lines[0], {
+    level: 'warn',
+    fields: { shard: 1, job: 'j', err: cause },
+    message: 'trouble',
+  });
   for (const hidden of ['secret-in-cause', 'secret-field', 'outer']) assert.ok(log.text().includes(hidden));
 });
 

@@ -7,7 +7,12 @@ import { runPlanned } from '../../runner/schedule.ts';
 import { selectFiles } from '../../runner/suites.ts';
 import { slowestFiles, suiteTotals } from '../../runner/totals.ts';
 
-const plan = (file: string, load = 100, lane: Lane = 'usual'): Plan => ({ file, lane, load, limitMs: 1 });
+const plan = (file: string, load = 100, lane: Lane = 'usual'): Plan => ({
+  file,
+  lane,
+  load,
+  limitMs: 1,
+});
 
 /** Ends files by hand, and notes what runs. */
 class Bench {

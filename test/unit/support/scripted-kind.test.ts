@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyOf } from '../../../src/core/body-of.ts';
+import { bodyOf } from '../../../src/core/batch/body-of.ts';
 import type { JobContext, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -8,13 +8,26 @@ import { ReviewService, type ServiceScript } from '../../support/memory/review-s
 import { ScriptedKind, sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const forever = new AbortController().signal;
-const job: JobContext = { jobId: 'j', remoteId: 'batch-1', type: 'text', attempt: 1, decidedAtMs: 0 };
+const job: JobContext = {
+  jobId: 'j',
+  remoteId: 'batch-1',
+  type: 'text',
+  attempt: 1,
+  decidedAtMs: 0,
+};
 
 function record(
   offset: number,
   value: string | null = sourceValue({ type: 'text', content: `content ${offset}` }),
 ): SourceRecord {
-  return { partition: 0, offset, timestampMs: 0, key: null, value: value === null ? null : Buffer.from(value), headers: [] };
+  return {
+    partition: 0,
+    offset,
+    timestampMs: 0,
+    key: null,
+    value: value === null ? null : Buffer.from(value),
+    headers: [],
+  };
 }
 
 function world(script: ServiceScript = {}) {
@@ -49,7 +62,15 @@ function world(script: ServiceScript = {}) {
     }
     return read;
   };
-  return { clock, service, kind, outcome, submit, rows, status: (id: string) => outcome(kind.status(id, forever)) };
+  return {
+    clock,
+    service,
+    kind,
+    outcome,
+    submit,
+    rows,
+    status: (id: string) => outcome(kind.status(id, forever)),
+  };
 }
 
 test('a batch goes from created over uploaded and reviewed to its rows', async () => {
@@ -79,7 +100,9 @@ test('records that cannot be reviewed say why, and a rewind passes every filter'
     'no_content',
     'skip',
   ]);
-  const again = kind.decode(record(0, sourceValue({ type: 'new', content: 'c', skip: true })), 2, { type: 'old' });
+  const again = kind.decode(record(0, sourceValue({ type: 'new', content: 'c', skip: true })), 2, {
+    type: 'old',
+  });
   assert.ok('item' in again);
   assert.deepEqual([again.item.type, again.item.replay], ['old', 2]);
 });
@@ -112,12 +135,20 @@ test('the test decides when an upload arrives, when a review ends, and which row
 
 test('calls fail before or after their effect, hang until aborted, and downloads are cut', async () => {
   const faults: Record<string, ReturnType<NonNullable<ServiceScript['fault']>>> = {};
-  const { clock, service, kind, submit, status, outcome, rows } = world({ fault: (operation) => faults[operation] });
+  const { clock, service, kind, submit, status, outcome, rows } = world({
+    fault: (operation) => faults[operation],
+  });
   faults.create = { failure: 'rejected' };
-  await assert.rejects(outcome(kind.create('text', forever)), { name: 'ServiceError', failure: 'rejected' });
+  await assert.rejects(outcome(kind.create('text', forever)), {
+    name: 'ServiceError',
+    failure: 'rejected',
+  });
   assert.equal(service.batches.size, 0);
   faults.create = { failure: 'unavailable', after: true, retryAfterMs: 500 };
-  await assert.rejects(outcome(kind.create('text', forever)), { failure: 'unavailable', retryAfterMs: 500 });
+  await assert.rejects(outcome(kind.create('text', forever)), {
+    failure: 'unavailable',
+    retryAfterMs: 500,
+  });
   assert.equal(service.batches.size, 1);
   faults.create = { hangMs: 30_000 };
   const givesUp = clock.now() + 30_000;

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { DebugSwitch } from '../../../src/telemetry/debug-switch.ts';
-import { createLogger, type LogLevel } from '../../../src/telemetry/logger.ts';
+import { DebugSwitch } from '../../../src/telemetry/logging/debug-switch.ts';
+import { createLogger, type LogLevel } from '../../../src/telemetry/logging/logger.ts';
 
 function logger(level: LogLevel) {
   const lines: string[] = [];
   const made = createLogger({ level, format: 'json', sink: { write: (line) => lines.push(line) } });
   const child = made.child({ shard: 1 });
-  return { made, child, said: () => lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>) };
+  return {
+    made,
+    child,
+    said: () => lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>),
+  };
 }
 
 test('debug lines are written for a while, of children too, and both changes are in the log', () => {
@@ -24,9 +28,22 @@ test('debug lines are written for a while, of children too, and both changes are
     child.debug({}, 'not seen again');
     child.info({}, 'neither');
     const [on, seen, off, ...more] = said().map(({ time: _, ...line }) => line);
-    assert.deepEqual(on, { level: 'info', from: 'warn', to: 'debug', by: 'SIGUSR2', forMs: 900_000, msg: 'log level changed' });
+    assert.deepEqual(on, {
+      level: 'info',
+      from: 'warn',
+      to: 'debug',
+      by: 'SIGUSR2',
+      forMs: 900_000,
+      msg: 'log level changed',
+    });
     assert.deepEqual(seen, { level: 'debug', shard: 1, msg: 'seen' });
-    assert.deepEqual(off, { level: 'info', from: 'debug', to: 'warn', by: 'time', msg: 'log level changed' });
+    assert.deepEqual(off, {
+      level: 'info',
+      from: 'debug',
+      to: 'warn',
+      by: 'time',
+      msg: 'log level changed',
+    });
     assert.deepEqual(more, []);
   } finally {
     mock.timers.reset();

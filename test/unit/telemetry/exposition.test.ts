@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMetricsOf, prefersOpenMetrics } from '../../../src/telemetry/exposition.ts';
-import { METRICS } from '../../../src/telemetry/metric-list.ts';
-import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { openMetricsOf, prefersOpenMetrics } from '../../../src/telemetry/metrics/exposition.ts';
+import { METRICS } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 test('counters lose _total in their family and keep it in their samples; seconds and bytes are units; the end is marked', () => {
   const text = [

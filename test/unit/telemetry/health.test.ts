@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { Health } from '../../../src/telemetry/health.ts';
-import { PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { Health } from '../../../src/telemetry/health/health.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 describe('liveness', () => {
   let nowMs: number;
@@ -20,7 +20,10 @@ describe('liveness', () => {
     nowMs += 30_000;
     assert.equal(health.liveness().ok, true);
     nowMs += 1;
-    assert.deepEqual(health.liveness(), { ok: false, loops: [{ name: 'intake', state: 'stuck', seconds: 30.001 }] });
+    assert.deepEqual(health.liveness(), {
+      ok: false,
+      loops: [{ name: 'intake', state: 'stuck', seconds: 30.001 }],
+    });
   });
 
   it('recovers with the next progress', () => {
@@ -28,7 +31,10 @@ describe('liveness', () => {
     nowMs += 60_000;
     assert.equal(health.liveness().ok, false);
     health.beat('intake');
-    assert.deepEqual(health.liveness(), { ok: true, loops: [{ name: 'intake', state: 'running', seconds: 0 }] });
+    assert.deepEqual(health.liveness(), {
+      ok: true,
+      loops: [{ name: 'intake', state: 'running', seconds: 0 }],
+    });
   });
 
   it('holds for as long as a loop says that it waits, and shows since when and for what', () => {

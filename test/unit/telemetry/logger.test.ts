@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ServiceError } from '../../../src/core/service-error.ts';
-import { formatLogLine } from '../../../src/telemetry/log-text.ts';
-import { chooseLogFormat, createLogger, type LogFormat, type LogLevel } from '../../../src/telemetry/logger.ts';
+import { ServiceError } from '../../../src/core/outcome/service-error.ts';
+import { formatLogLine } from '../../../src/telemetry/logging/log-text.ts';
+import { chooseLogFormat, createLogger, type LogFormat, type LogLevel } from '../../../src/telemetry/logging/logger.ts';
 
 const PRESIGNED =
   'https://storage.example/bucket/up.csv?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=deadbeef01&x-amz-meta-team_name=trust';
@@ -20,7 +20,12 @@ describe('logger', () => {
     logger.info({ pipeline: 'p', shards: [1, 2] }, 'claimed\nshards');
     assert.match(lines[0] ?? '', /^[^\n]*\n$/);
     const { time, ...rest } = last();
-    assert.deepEqual(rest, { level: 'info', pipeline: 'p', shards: [1, 2], msg: 'claimed\nshards' });
+    assert.deepEqual(rest, {
+      level: 'info',
+      pipeline: 'p',
+      shards: [1, 2],
+      msg: 'claimed\nshards',
+    });
     assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
   });
 
@@ -38,7 +43,14 @@ describe('logger', () => {
     logger.child({ pipeline: 'p', shard: 1 }).child({ shard: 2 }).warn({ shard: 3, level: 'x', msg: 'y' }, 'm');
     assert.equal(lines[0]?.match(/"shard"/g)?.length, 1);
     const { time: _, ...rest } = last();
-    assert.deepEqual(rest, { level: 'warn', pipeline: 'p', shard: 3, level_: 'x', msg_: 'y', msg: 'm' });
+    assert.deepEqual(rest, {
+      level: 'warn',
+      pipeline: 'p',
+      shard: 3,
+      level_: 'x',
+      msg_: 'y',
+      msg: 'm',
+    });
   });
 
   it('takes an error instead of fields', () => {
@@ -99,14 +111,23 @@ describe('redaction', () => {
         failure: 'unavailable',
         operation: 'upload',
         retryAfterMs: 250,
-        cause: { name: 'Error', message: 'fetch https://storage.example/bucket/up.csv?[redacted]', code: 'ECONNRESET' },
+        cause: {
+          name: 'Error',
+          message: 'fetch https://storage.example/bucket/up.csv?[redacted]',
+          code: 'ECONNRESET',
+        },
       },
     );
   });
 
   it('survives cycles, throwing getters, endless nesting and huge values', () => {
     const { logger, last } = capture();
-    const cycle: Record<string, unknown> = { big: 10n, none: undefined, run: () => 1, nan: Number.NaN };
+    const cycle: Record<string, unknown> = {
+      big: 10n,
+      none: undefined,
+      run: () => 1,
+      nan: Number.NaN,
+    };
     cycle.self = cycle;
     const trap = {
       get bad(): string {
@@ -116,7 +137,17 @@ describe('redaction', () => {
     let deep: object = {};
     for (let i = 0; i < 10_000; i++) deep = { deep };
     const wide = Array.from({ length: 1_000 }, (_, i) => i);
-    logger.info({ cycle, trap, deep, wide, map: new Map([['apiKey', 'deadbeef01']]), text: 'a'.repeat(100_000) }, 'x');
+    logger.info(
+      {
+        cycle,
+        trap,
+        deep,
+        wide,
+        map: new Map([['apiKey', 'deadbeef01']]),
+        text: 'a'.repeat(100_000),
+      },
+      'x',
+    );
     const line = last();
     assert.deepEqual(line.cycle, { big: '10', nan: 'NaN', self: '[circular]' });
     assert.equal(line.trap, '[unreadable]');
@@ -144,7 +175,13 @@ describe('redaction', () => {
   it('logs anything without throwing, as one JSON line', () => {
     fc.assert(
       fc.property(
-        fc.object({ withBigInt: true, withMap: true, withSet: true, withDate: true, withTypedArray: true }),
+        fc.object({
+          withBigInt: true,
+          withMap: true,
+          withSet: true,
+          withDate: true,
+          withTypedArray: true,
+        }),
         fc.string(),
         (fields, message) => {
           const { logger, lines } = capture();
@@ -166,7 +203,9 @@ describe('log lines as text', () => {
   });
 
   it('lets no value start a line or steer the terminal', () => {
-    const controls = fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u009b', '\u0000', '"', ' ') });
+    const controls = fc.string({
+      unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u009b', '\u0000', '"', ' '),
+    });
     fc.assert(
       fc.property(controls, controls, controls, (name, value, message) => {
         const { logger, lines } = capture('text');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { metricsPage } from '../../../dev/docs/metrics-page.ts';
-import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metric-list.ts';
-import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics.ts';
+import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
+import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 const LIST = Object.entries<MetricDefinition>(METRICS);
 

@@ -3,8 +3,8 @@
  * and one whose liveness probe fails is killed first.
  */
 import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetry.ts';
-import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
-import { Health } from '../../../../src/telemetry/health.ts';
+import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
+import { Health } from '../../../../src/telemetry/health/health.ts';
 import type { Instance, World } from '../world.ts';
 import type { PlacedStrike } from './script.ts';
 import { Violation } from './violation.ts';
@@ -85,7 +85,9 @@ export class Cast {
     }
     if (startFailure !== undefined) {
       if (/scripted/.test(String(startFailure))) return 'could not start';
-      throw new Violation('error', `${process.name} did not start: ${String(startFailure)}`, { cause: startFailure });
+      throw new Violation('error', `${process.name} did not start: ${String(startFailure)}`, {
+        cause: startFailure,
+      });
     }
     if (process.stalled || this.health(instance).liveness().ok) return undefined;
     if (this.hangs(instance)) return 'not live';

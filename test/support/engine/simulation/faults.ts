@@ -40,18 +40,25 @@ export function clusterFaults(strikes: Strikes, seed: number, shape: Shape, worl
     },
     staleCommitted: (group, topic, partition) => {
       const { cluster, clock } = world().kafka;
-      const strike = strikes.at(`committed/${partition}`, 'stale offset', 0.3, () => ({ kind: 'stale offset' }));
+      const strike = strikes.at(`committed/${partition}`, 'stale offset', 0.3, () => ({
+        kind: 'stale offset',
+      }));
       // Only the offsets of a transaction are applied late: what a tool writes is there at once.
       const isOfTransaction = cluster.committedOffset(group, topic, partition).metadata !== '';
       const atMs = cluster.committedAtMs(group, topic, partition) ?? 0;
       return strike !== undefined && isOfTransaction && clock.now() - atMs < STALE_MS;
     },
     deliverStale: (member, stream, partition) =>
-      strikes.at(`stale/${member}/${stream}-${partition}`, 'stale batch', 0.3, () => ({ kind: 'stale batch' })) !== undefined,
+      strikes.at(`stale/${member}/${stream}-${partition}`, 'stale batch', 0.3, () => ({
+        kind: 'stale batch',
+      })) !== undefined,
     batchRecords: (member, stream, partition) => {
       const place = `fetch/${member}/${stream}-${partition}`;
       if (stream === 'journal') {
-        const draw = (random: SeededRandom): Strike => ({ kind: 'compaction in replay', share: random.next() });
+        const draw = (random: SeededRandom): Strike => ({
+          kind: 'compaction in replay',
+          share: random.next(),
+        });
         const strike = strikes.at(place, 'compaction', 0.08, draw);
         if (strike?.kind === 'compaction in replay') compact(world(), partition, strike.share, false);
       }
@@ -79,7 +86,10 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
       forMs: sessionTimeoutMs * random.next() + 1_000 + random.below(15_000),
     };
   }
-  const late: CommitFate = { fate: 'late', lateMs: [0, 300, 3_000, 12_000, 25_000][random.below(5)] as number };
+  const late: CommitFate = {
+    fate: 'late',
+    lateMs: [0, 300, 3_000, 12_000, 25_000][random.below(5)] as number,
+  };
   const fates: CommitFate[] = ['reply-lost', 'lost', 'fenced', 'committed-fenced', 'aborted', 'unsent', late, late];
   if (random.next() < 0.05) fates.push('silent', 'silent', 'silent', 'silent');
   // Refused for good: in a claim (the first commit of a producer) that ends the process.
@@ -128,9 +138,15 @@ function drawFault(operation: Operation, random: SeededRandom): Strike {
   const after = random.next() < 0.4 ? { after: true } : {};
   if (roll < 0.15) return { kind: 'service', fault: { hangMs: 2_000 + random.below(25_000), ...after } };
   const failure = roll < 0.55 ? 'unavailable' : (FAILURES[random.below(FAILURES.length)] as (typeof FAILURES)[number]);
-  const fault: Fault = { failure, ...(random.next() < 0.2 ? { retryAfterMs: random.below(4_000) } : {}) };
+  const fault: Fault = {
+    failure,
+    ...(random.next() < 0.2 ? { retryAfterMs: random.below(4_000) } : {}),
+  };
   if (operation !== 'results') return { kind: 'service', fault: { ...fault, ...after } };
-  return { kind: 'service', fault: random.next() < 0.6 ? { ...fault, afterRows: random.below(5) } : fault };
+  return {
+    kind: 'service',
+    fault: random.next() < 0.6 ? { ...fault, afterRows: random.below(5) } : fault,
+  };
 }
 
 function planReview({ id }: RemoteBatch, strikes: Strikes, chance: Chance, world: World): ReviewPlan {

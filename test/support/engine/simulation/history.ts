@@ -68,7 +68,10 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   });
   const { kind: ofKind = 'review' } = shape;
   const decisions = new Decisions();
-  const kind = kindOfHistory(ofKind, TOPICS.source, seed, () => ({ service: theWorld().service, decisions }));
+  const kind = kindOfHistory(ofKind, TOPICS.source, seed, () => ({
+    service: theWorld().service,
+    decisions,
+  }));
   const obligations = new Obligations(TOPICS, ['decisions', 'dead'], {
     mayBe: (reason) => isExplained(reason, shape, strikes.struck),
     ordered: shape.ordered,
@@ -82,14 +85,20 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   const judge = new Judge(obligations, truth, shape, options.ignored ?? []);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
-    ...settingsOf({ ...script, shape: { ...shape, ordered: shape.ordered && options.weakened?.order === undefined } }),
+    ...settingsOf({
+      ...script,
+      shape: { ...shape, ordered: shape.ordered && options.weakened?.order === undefined },
+    }),
     hooks: {
       ...clusterFaults(strikes, seed, shape, theWorld),
       ...judge.hooks(theWorld),
       beforeCommit: () => options.weakened?.beforeCommit?.(theWorld()),
     },
     kind: kind.make,
-    service: { ...serviceFaults(strikes, seed, theWorld), onUpload: (remoteId) => judge.uploaded(remoteId) },
+    service: {
+      ...serviceFaults(strikes, seed, theWorld),
+      onUpload: (remoteId) => judge.uploaded(remoteId),
+    },
     ...(options.weakened?.cluster === undefined ? {} : { cluster: options.weakened.cluster }),
     wrap: (ports, inside) => {
       const name = `i${inside.instances.length + 1}`;
@@ -114,7 +123,11 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     violation = judge.violation ?? (error instanceof Violation ? error : new Violation('error', String(error), { cause: error }));
     note(`VIOLATION ${violation.message}`);
   }
-  const coverage = { ...coverageOf(world), 'resets taken up': obligations.resets, 'terminal records': obligations.terminals };
+  const coverage = {
+    ...coverageOf(world),
+    'resets taken up': obligations.resets,
+    'terminal records': obligations.terminals,
+  };
   addTo(coverage, { [`histories of kind ${ofKind}`]: 1 });
   for (const [said, count] of Object.entries(truth.said)) addTo(coverage, { [`${ofKind} ends with ${said}`]: count });
   for (const [why, count] of cast.ends) addTo(coverage, { [`ended: ${why}`]: count });
@@ -244,7 +257,11 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       ...(shape.maxReviewMs === undefined ? {} : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),
     },
     retry: { attempts: shape.attempts, errorRowAttempts: shape.errorRowAttempts },
-    timing: { sessionTimeoutMs: shape.sessionTimeoutMs, probeIntervalMs: 20_000, uploadDrainMs: 20_000 },
+    timing: {
+      sessionTimeoutMs: shape.sessionTimeoutMs,
+      probeIntervalMs: 20_000,
+      uploadDrainMs: 20_000,
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** The kinds that a history may be of: how its records look, and what is true of their terminal records. */
 import type { SourceCoordinate } from '../../../../src/core/record.ts';
-import { importKind } from '../../../../src/import/index.ts';
-import { lookupKind } from '../../../../src/lookup/index.ts';
+import { importKind } from '../../../../src/kinds/import/index.ts';
+import { lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import { SeededRandom } from '../../memory/clock.ts';
 import { type Decisions, MemoryDecisions } from '../../memory/decision-service.ts';
 import { MemoryImports } from '../../memory/import-service.ts';

@@ -5,8 +5,8 @@
  * After the group was reset, records from the reset's offset on are owed again, as a new generation; those that a live job
  * still names stay owed as they were (DESIGN 3 'Claim').
  */
-import type { CoordinateSet, JobRecord } from '../../../../src/core/job.ts';
-import { type PartitionProgress, readJournalRecord } from '../../../../src/core/journal-records.ts';
+import type { CoordinateSet, JobRecord } from '../../../../src/core/journal/job.ts';
+import { type PartitionProgress, readJournalRecord } from '../../../../src/core/journal/journal-records.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelineTopics } from '../../memory/client.ts';
 import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';

@@ -1,8 +1,9 @@
 /** Headers of the records of a history: none, or such as careless readers trip over. */
-import { manyHeaders, ODD_HEADERS } from '../../../../dev/kafka/hostile-batches.ts';
-import { DEAD_LETTER_HEADERS, isReasonHeader } from '../../../../src/core/dead-letter.ts';
+
+import { DEAD_LETTER_HEADERS, isReasonHeader } from '../../../../src/core/outcome/dead-letter.ts';
 import type { OutgoingRecord, RecordHeaders } from '../../../../src/core/record.ts';
 import { headersAsBytes } from '../../headers.ts';
+import { manyHeaders, ODD_HEADERS } from '../../kafka/hostile-batches.ts';
 
 /** Headers that decisions and receipts carry back. */
 export const RETURNED_HEADERS = ['__proto__', 'toString', 'twice'] as const;

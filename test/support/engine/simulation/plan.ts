@@ -7,18 +7,56 @@ import type { Action, Event, Script, Shape, Unreadable } from './script.ts';
 /** How often each action happens, relative to the others. */
 const WEIGHTS: readonly (readonly [weight: number, draw: (random: SeededRandom, shape: Shape) => Action])[] = [
   [6, (random) => ({ do: 'kill', which: random.below(8), steps: random.below(40) })],
-  [4, (random, shape) => ({ do: 'freeze', which: random.below(8), steps: random.below(40), forMs: drawAbsence(random, shape) })],
+  [
+    4,
+    (random, shape) => ({
+      do: 'freeze',
+      which: random.below(8),
+      steps: random.below(40),
+      forMs: drawAbsence(random, shape),
+    }),
+  ],
   [2, (random) => ({ do: 'stop', which: random.below(8) })],
   [4, () => ({ do: 'start' })],
-  [2, (random, shape) => ({ do: 'isolate', which: random.below(8), forMs: drawAbsence(random, shape) })],
+  [
+    2,
+    (random, shape) => ({
+      do: 'isolate',
+      which: random.below(8),
+      forMs: drawAbsence(random, shape),
+    }),
+  ],
   [2, (random) => ({ do: 'crash client', which: random.below(8) })],
   [2, () => ({ do: 'rebalance' })],
   [2, (random) => ({ do: 'expire transaction', which: random.below(8) })],
-  [4, (random) => ({ do: 'compact', share: random.next() < 0.5 ? 1 : random.next(), dropTombstones: random.next() < 0.4 })],
+  [
+    4,
+    (random) => ({
+      do: 'compact',
+      share: random.next() < 0.5 ? 1 : random.next(),
+      dropTombstones: random.next() < 0.4,
+    }),
+  ],
   [1, () => ({ do: 'add partition' })],
-  [1, (random) => ({ do: 'damage', partition: random.below(8), share: random.next(), count: 1 + random.below(4) })],
+  [
+    1,
+    (random) => ({
+      do: 'damage',
+      partition: random.below(8),
+      share: random.next(),
+      count: 1 + random.below(4),
+    }),
+  ],
   [1.5, (random) => ({ do: 'retention', partition: random.below(8), share: random.next() })],
-  [2, (random) => ({ do: 'reset', partition: random.below(8), share: random.next() * 1.2 - 0.1, killed: random.next() < 0.5 })],
+  [
+    2,
+    (random) => ({
+      do: 'reset',
+      partition: random.below(8),
+      share: random.next() * 1.2 - 0.1,
+      killed: random.next() < 0.5,
+    }),
+  ],
 ];
 const TOTAL_WEIGHT = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
 

@@ -56,14 +56,26 @@ export interface PoolOptions {
 
 export async function playAll(options: PoolOptions): Promise<Tally> {
   const { from, seeds, jobs, weaken, kind, maxFound = Number.POSITIVE_INFINITY } = options;
-  const tally: Tally = { histories: 0, records: 0, settledMs: 0, faults: {}, coverage: {}, found: [] };
+  const tally: Tally = {
+    histories: 0,
+    records: 0,
+    settledMs: 0,
+    faults: {},
+    coverage: {},
+    found: [],
+  };
   let next = from;
   const oneThread = async () => {
     // Not with this process's own arguments: what guards a test file is not for its threads.
     const worker = new Worker(new URL('./pool-worker.ts', import.meta.url), { execArgv: [] });
     try {
       while (next < from + seeds && tally.found.length < maxFound) {
-        const slice: Slice = { from: next, seeds: Math.min(SLICE, from + seeds - next), weaken, kind };
+        const slice: Slice = {
+          from: next,
+          seeds: Math.min(SLICE, from + seeds - next),
+          weaken,
+          kind,
+        };
         next += slice.seeds;
         add(tally, await ask(worker, slice));
         options.onProgress?.(tally);

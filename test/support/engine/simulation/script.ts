@@ -44,11 +44,21 @@ export type Action =
   | { readonly do: 'compact'; readonly share: number; readonly dropTombstones: boolean }
   | { readonly do: 'add partition' }
   /** A batch of `count` records from this share of the log on is damaged: what was read before cannot be read again. */
-  | { readonly do: 'damage'; readonly partition: Which; readonly share: number; readonly count: number }
+  | {
+      readonly do: 'damage';
+      readonly partition: Which;
+      readonly share: number;
+      readonly count: number;
+    }
   /** Records below this share of the log are removed. */
   | { readonly do: 'retention'; readonly partition: Which; readonly share: number }
   /** By Kafka's own tool, which wants the group empty: everything is stopped before. */
-  | { readonly do: 'reset'; readonly partition: Which; readonly share: number; readonly killed: boolean };
+  | {
+      readonly do: 'reset';
+      readonly partition: Which;
+      readonly share: number;
+      readonly killed: boolean;
+    };
 
 export type Event = { readonly atMs: number } & Action;
 

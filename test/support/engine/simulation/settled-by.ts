@@ -1,5 +1,5 @@
 /** What a terminal record says of itself. */
-import { DEAD_LETTER_HEADERS } from '../../../../src/core/dead-letter.ts';
+import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
 import { lastHeader, type OutgoingRecord, type SourceCoordinate } from '../../../../src/core/record.ts';
 import { headerOf } from '../../headers.ts';
 
@@ -26,5 +26,9 @@ export function settledBy({ headers = [], value }: OutgoingRecord): {
   const { partition, offset, replay = 0, source, id } = JSON.parse(String(value)) as Said;
   // The scripted kind says it in its own way.
   if (source === undefined) return { partition, offset, generation: replay };
-  return { partition: source.partition, offset: source.offset, generation: Number(/#(\d+)$/.exec(id)?.[1] ?? 0) };
+  return {
+    partition: source.partition,
+    offset: source.offset,
+    generation: Number(/#(\d+)$/.exec(id)?.[1] ?? 0),
+  };
 }

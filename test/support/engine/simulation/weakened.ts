@@ -1,11 +1,11 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
 import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
-import { CoordinateSet } from '../../../../src/core/job.ts';
+import { CoordinateSet } from '../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
 import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
-import type { PipelinePorts } from '../../../../src/pipeline/context.ts';
+import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
 import { recordsOf, withRecords } from '../../memory/pieces.ts';
 import { TransactionCoordinator } from '../../memory/transaction-coordinator.ts';
@@ -51,7 +51,9 @@ const withCommits =
     producers: {
       open: (shard) => {
         const producer = ports.producers.open(shard);
-        return changed(producer, { commit: (transaction) => commit(transaction, (one) => producer.commit(one), world) });
+        return changed(producer, {
+          commit: (transaction) => commit(transaction, (one) => producer.commit(one), world),
+        });
       },
     },
   });
@@ -71,7 +73,9 @@ const outcomes =
 const OWNER = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
 
 export const WEAKENED: Readonly<Record<string, Weakened>> = {
-  'owners are not fenced': { cluster: (clock, hooks, settings) => new UnfencedKafka(clock, clock, hooks, settings) },
+  'owners are not fenced': {
+    cluster: (clock, hooks, settings) => new UnfencedKafka(clock, clock, hooks, settings),
+  },
   'outputs are not part of the transaction': {
     wrap: withCommits(async ({ outputs = [], ...rest }, real, { kafka }) => {
       for (const { topic, records } of outputs) kafka.cluster.produce(topic, 0, [...records]);
@@ -155,7 +159,10 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
             Array.from(slice, (row) =>
               !('record' in row) || row.offset === 0
                 ? row
-                : { ...row, record: { ...row.record, value: forge(row.record.value, row.offset - 1) } },
+                : {
+                    ...row,
+                    record: { ...row.record, value: forge(row.record.value, row.offset - 1) },
+                  },
             ),
           );
         }
@@ -187,14 +194,22 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
               error: null,
             };
             const { partition, offset } = item;
-            return { partition, offset, status: 'success' as const, record: { key, value: JSON.stringify(pending) } };
+            return {
+              partition,
+              offset,
+              status: 'success' as const,
+              record: { key, value: JSON.stringify(pending) },
+            };
           });
         },
     ),
   },
   'the records of a job that were read again are not those of the job': {
     wrap: outcomes((real) => (items, status, job, signal, last) => {
-      const shifted = items.map((item, index) => ({ ...item, key: items[(index + 1) % items.length]?.key ?? null }));
+      const shifted = items.map((item, index) => ({
+        ...item,
+        key: items[(index + 1) % items.length]?.key ?? null,
+      }));
       return real.outcomes(shifted, status, job, signal, last);
     }),
   },

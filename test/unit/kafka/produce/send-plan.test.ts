@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
-import type { PlannedBatch } from '../../../../src/kafka/produce/outgoing-batch.ts';
-import { MAX_SEND_BYTES, planBatches, planBatchesTo, sendBytesFor } from '../../../../src/kafka/produce/send-plan.ts';
-import { partitionOf } from '../../../support/memory/partitioner.ts';
+import type { PlannedBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
+import { MAX_SEND_BYTES, planBatches, planBatchesTo, sendBytesFor } from '../../../../src/kafka/producer/send-plan.ts';
 
 const numbered = (count: number, key: (n: number) => string | null, value = 'x') =>
   EncodedRecords.of(Array.from({ length: count }, (_, n) => ({ key: key(n), value: `${n} ${value}` })));

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../../dev/kafka/record-batches.ts';
 import { crc32c, nextOffset, walkBatches } from '../../../../src/kafka/records/index.ts';
+import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
 const three = (baseOffset: number) => writeBatch({ baseOffset, records: [{}, {}, {}] });
 const next = (bytes: Buffer | Buffer[], fetchOffset = 0, endOffset = 1_000) =>
-  nextOffset({ bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes), fetchOffset, endOffset });
+  nextOffset({
+    bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes),
+    fetchOffset,
+    endOffset,
+  });
 /** Damages a byte that the checksum covers. */
 function damaged(batch: Buffer, at = batch.length - 1): Buffer {
   const copy = Buffer.from(batch);
@@ -81,7 +85,10 @@ describe('the headers of a response', () => {
   });
 
   it('that were appended after the broker had noted the high watermark of its response are read', async () => {
-    const read = await readAll([three(10), three(13), three(40)], { fetchOffset: 10, endOffset: 13 });
+    const read = await readAll([three(10), three(13), three(40)], {
+      fetchOffset: 10,
+      endOffset: 13,
+    });
     assert.deepEqual([read.offsets, read.ranges], [[10, 11, 12, 13, 14, 15, 40, 41, 42], []]);
     assert.equal(next([three(10), three(13)], 10, 13), 16);
   });
@@ -96,10 +103,18 @@ describe('the headers of a response', () => {
 describe('records', () => {
   it('come with partition, offset, timestamp, key and value; those before the offset asked for stay away', async () => {
     const records = [{ key: Buffer.from('a') }, { delta: 3, timestampDelta: -4n, value: Buffer.from('b') }, { delta: 4 }];
-    const read = await readAll(writeBatch({ baseOffset: 10, records, baseTimestamp: 1_000n }), { fetchOffset: 12 });
+    const read = await readAll(writeBatch({ baseOffset: 10, records, baseTimestamp: 1_000n }), {
+      fetchOffset: 12,
+    });
     const [one, two, ...others] = read.records;
     const none = { key: null, value: null, headers: [] };
-    assert.deepEqual(one, { ...none, partition: 3, offset: 13, timestampMs: 996, value: Buffer.from('b') });
+    assert.deepEqual(one, {
+      ...none,
+      partition: 3,
+      offset: 13,
+      timestampMs: 996,
+      value: Buffer.from('b'),
+    });
     assert.deepEqual(two, { ...none, partition: 3, offset: 14, timestampMs: 1_000 });
     assert.deepEqual(others, []);
   });
@@ -126,7 +141,11 @@ describe('records', () => {
 
   it("have the batch's largest timestamp where the broker's clock counts", async () => {
     const read = await readAll(
-      writeBatch({ attributes: LOG_APPEND_TIME, maxTimestamp: 77n, records: [{}, { timestampDelta: 5n }] }),
+      writeBatch({
+        attributes: LOG_APPEND_TIME,
+        maxTimestamp: 77n,
+        records: [{}, { timestampDelta: 5n }],
+      }),
     );
     assert.deepEqual(
       read.records.map(({ timestampMs }) => timestampMs),

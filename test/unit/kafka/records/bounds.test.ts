@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { zstdCompressSync } from 'node:zlib';
-import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../../dev/kafka/record-batches.ts';
 import type { RecordPiece } from '../../../../src/core/ports/kafka.ts';
 import { readPieces } from '../../../../src/kafka/records/index.ts';
+import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../support/kafka/record-batches.ts';
 import { LIMITS, readAll } from '../../../support/read-pieces.ts';
 
 const MIB = 1024 * 1024;
@@ -27,7 +27,13 @@ async function collectGarbage(): Promise<number> {
 function bomb(baseOffset: number, size: number): Buffer {
   const value = Buffer.alloc(size);
   const records = [writeRecord(v('before')), writeRecord({ delta: 1, value }), writeRecord({ delta: 2, ...v('behind') })];
-  return writeBatch({ baseOffset, attributes: 4, packed: zstdCompressSync(Buffer.concat(records)), count: 3, lastDelta: 2 });
+  return writeBatch({
+    baseOffset,
+    attributes: 4,
+    packed: zstdCompressSync(Buffer.concat(records)),
+    count: 3,
+    lastDelta: 2,
+  });
 }
 
 describe('memory', () => {
@@ -72,7 +78,13 @@ describe('memory', () => {
         held--;
       };
     };
-    const response = { partition: 0, fetchOffset: 0, endOffset: 3, aborted: [], bytes: bomb(0, 900_000) };
+    const response = {
+      partition: 0,
+      fetchOffset: 0,
+      endOffset: 3,
+      aborted: [],
+      bytes: bomb(0, 900_000),
+    };
     for await (const { records } of readPieces(response, LIMITS, admit)) {
       if (records[0]?.offset !== 1) continue;
       assert.equal(held, 1);
@@ -92,7 +104,10 @@ describe('a record above the largest size', () => {
     it(`is passed without being kept, and those beside it are read: ${codec}`, async () => {
       const large = Buffer.alloc(3 * MIB, 'lorem ipsum ');
       const read = await readAll(
-        writeBatch({ codec, records: [v('before'), { value: large, timestampDelta: 5n }, v('behind')] }),
+        writeBatch({
+          codec,
+          records: [v('before'), { value: large, timestampDelta: 5n }, v('behind')],
+        }),
       );
       assert.deepEqual(
         [read.records.map(({ value }) => value?.toString()), read.ranges, read.nextOffset],
@@ -107,7 +122,9 @@ describe('a record above the largest size', () => {
 describe('a batch that unpacks to more than allowed', () => {
   for (const codec of codecs.filter((name) => name !== 'none')) {
     it(`is unreadable from there on: ${codec}`, async () => {
-      const records = Array.from({ length: 100 }, (_, n) => ({ value: Buffer.alloc(50_000, `${n} `) }));
+      const records = Array.from({ length: 100 }, (_, n) => ({
+        value: Buffer.alloc(50_000, `${n} `),
+      }));
       const read = await readAll([writeBatch({ codec, records }), writeBatch({ baseOffset: 100, records: [{}] })], {
         limits: { maxBatchUnpackedBytes: 2 * MIB },
       });
@@ -158,20 +175,28 @@ describe('pieces', () => {
         records: Array(5).fill({ value: Buffer.alloc(1_000) }),
       }),
     );
-    const { pieces, offsets, nextOffset } = await readAll(batches, { limits: { pieceBytes: 16_384 } });
+    const { pieces, offsets, nextOffset } = await readAll(batches, {
+      limits: { pieceBytes: 16_384 },
+    });
     assert.deepEqual(offsets, [...Array(200).keys()]);
     assert.equal(nextOffset, 200);
     const sizes = pieces.map(({ records }: RecordPiece) => records.length);
     assert.ok(Math.max(...sizes) <= 16 && sizes.slice(0, -1).every((size) => size > 8), String(sizes));
   });
 
-  const plain = writeBatch({ packed: writeRecords(Array(40_000).fill({})), count: 40_000, lastDelta: 39_999 });
+  const plain = writeBatch({
+    packed: writeRecords(Array(40_000).fill({})),
+    count: 40_000,
+    lastDelta: 39_999,
+  });
   const damaged = Buffer.concat(
     [...Array(100).keys()].map((baseOffset) => writeBatch({ baseOffset, attributes: 7, records: [{}] })),
   );
   const broken = Buffer.from(damaged);
   for (let at = 17; at < broken.length; at += broken.length / 100) broken.writeUInt32BE(0, at);
-  const headers = writeBatch({ records: Array(100).fill({ headers: Array(20).fill(['h', null]) }) });
+  const headers = writeBatch({
+    records: Array(100).fill({ headers: Array(20).fill(['h', null]) }),
+  });
   for (const [what, bytes, limits] of [
     ['of records', plain, {}],
     ['of damaged batches', broken, {}],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { readPieces } from '../../../../src/kafka/records/index.ts';
 import {
   CODECS,
   type Codec,
@@ -8,9 +9,8 @@ import {
   writeBatch,
   writeRecord,
   writeRecords,
-} from '../../../../dev/kafka/record-batches.ts';
-import { compressSnappy } from '../../../../dev/kafka/snappy.ts';
-import { readPieces } from '../../../../src/kafka/records/index.ts';
+} from '../../../support/kafka/record-batches.ts';
+import { compressSnappy } from '../../../support/kafka/snappy.ts';
 import { admitAll, LIMITS, readAll } from '../../../support/read-pieces.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
@@ -134,7 +134,10 @@ describe('a compressed batch', () => {
   });
 
   it('of zstd with a window above 128 MiB is refused', async () => {
-    const params = { [constants.ZSTD_c_windowLog]: 28, [constants.ZSTD_c_enableLongDistanceMatching]: 1 };
+    const params = {
+      [constants.ZSTD_c_windowLog]: 28,
+      [constants.ZSTD_c_enableLongDistanceMatching]: 1,
+    };
     const read = await readAll(packedBatch(4, withWindow(zstdCompressSync(writeRecords(LARGE), { params }), 28)));
     assert.deepEqual([read.offsets, read.ranges], [[], [[0, 50, 'unreadable_batch']]]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /requires too much memory/);

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TRANSACTIONAL, writeBatch, writeMarker } from '../../../../dev/kafka/record-batches.ts';
+import { TRANSACTIONAL, writeBatch, writeMarker } from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const NONE = -1n;
 const batch = (baseOffset: number, producerId = NONE, key: Buffer | null = null) =>
-  writeBatch({ baseOffset, producerId, attributes: producerId === NONE ? 0 : TRANSACTIONAL, records: [{ key }] });
+  writeBatch({
+    baseOffset,
+    producerId,
+    attributes: producerId === NONE ? 0 : TRANSACTIONAL,
+    records: [{ key }],
+  });
 
 describe('a read_committed reader', () => {
   it('hides interleaved aborted transactions of several producers, whatever order the broker lists them in', async () => {
@@ -43,19 +48,30 @@ describe('a read_committed reader', () => {
 
   it('hides an aborted transaction whose first record is no longer in the log', async () => {
     const log = [batch(5, 1n), writeMarker(6, 1n, 'abort'), batch(7, 1n)];
-    const read = await readAll(log, { fetchOffset: 5, aborted: [{ producerId: '1', firstOffset: '2' }] });
+    const read = await readAll(log, {
+      fetchOffset: 5,
+      aborted: [{ producerId: '1', firstOffset: '2' }],
+    });
     assert.deepEqual(read.offsets, [7]);
   });
 
   it('does not unpack what is hidden', async () => {
-    const garbage = { packed: Buffer.from('no zstd'), attributes: TRANSACTIONAL | 4, producerId: 1n, count: 1, lastDelta: 0 };
+    const garbage = {
+      packed: Buffer.from('no zstd'),
+      attributes: TRANSACTIONAL | 4,
+      producerId: 1n,
+      count: 1,
+      lastDelta: 0,
+    };
     const log = [writeBatch(garbage), writeMarker(1, 1n, 'abort'), batch(2)];
     const read = await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] });
     assert.deepEqual([read.offsets, read.ranges], [[2], []]);
   });
 
   it('passes a response in which nothing is visible', async () => {
-    const read = await readAll([batch(0, 1n), writeMarker(1, 1n, 'abort')], { aborted: [{ producerId: '1', firstOffset: '0' }] });
+    const read = await readAll([batch(0, 1n), writeMarker(1, 1n, 'abort')], {
+      aborted: [{ producerId: '1', firstOffset: '0' }],
+    });
     assert.deepEqual(read.pieces, [{ records: [], unreadable: undefined, nextOffset: 2 }]);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type RawRecord, varint, writeBatch, writeRecord } from '../../../../dev/kafka/record-batches.ts';
+import { type RawRecord, varint, writeBatch, writeRecord } from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const PROTOTYPE_NAMES =
@@ -61,7 +61,11 @@ describe('headers of a record', () => {
   it('100,000 of them are read in no more than two seconds of a processor where they are allowed', async () => {
     const before = process.cpuUsage();
     const { records } = await readAll(
-      writeBatch({ packed: Buffer.concat([writeRecord({}), manyHeaders(100_000)]), count: 2, lastDelta: 1 }),
+      writeBatch({
+        packed: Buffer.concat([writeRecord({}), manyHeaders(100_000)]),
+        count: 2,
+        lastDelta: 1,
+      }),
       { limits: { maxHeaders: 100_000 } },
     );
     assert.equal(records[1]?.headers.length, 100_000);
@@ -72,7 +76,9 @@ describe('headers of a record', () => {
   it('that are declared but cannot be there end the batch before memory is taken for them', async () => {
     const body = Buffer.concat([Buffer.from([0, 0, 2, 1, 1]), varint(2 ** 31 - 1), Buffer.alloc(8)]);
     const packed = Buffer.concat([writeRecord({}), varint(body.length), body]);
-    const read = await readAll(writeBatch({ packed, count: 2, lastDelta: 1 }), { limits: { maxHeaders: 2 ** 31 } });
+    const read = await readAll(writeBatch({ packed, count: 2, lastDelta: 1 }), {
+      limits: { maxHeaders: 2 ** 31 },
+    });
     assert.deepEqual(read.offsets, [0]);
     assert.deepEqual(read.ranges, [[1, 2, 'unreadable_batch']]);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
-import { CODECS, type Codec, writeBatch } from '../../../../dev/kafka/record-batches.ts';
+import { CODECS, type Codec, writeBatch } from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const load = createRequire(import.meta.url);
@@ -21,7 +21,12 @@ interface Message {
 }
 
 function entry(magic: number, { offset, ...message }: Message, codec: Codec = 'none'): Buffer {
-  const body = ENCODERS[magic]?.({ key: null, ...message, timestamp: 1_000 + offset, compression: CODECS[codec].code }).buffer;
+  const body = ENCODERS[magic]?.({
+    key: null,
+    ...message,
+    timestamp: 1_000 + offset,
+    compression: CODECS[codec].code,
+  }).buffer;
   const prefix = Buffer.alloc(12);
   prefix.writeBigInt64BE(BigInt(offset));
   prefix.writeInt32BE(body?.length ?? 0, 8);

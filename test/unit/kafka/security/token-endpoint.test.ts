@@ -36,7 +36,10 @@ describe('a request for a token', () => {
   it('is the client credentials grant, with the login encoded as RFC 6749 says', async () => {
     server.answer = () => tokenAnswer('token-1', 3_600_000);
     const more = { scope: 'kafka read', audience: 'brokers', parameters: { resource: 'urn:x' } };
-    assert.deepEqual(await requestToken(options(more), never), { value: 'token-1', lifetimeMs: 3_600_000 });
+    assert.deepEqual(await requestToken(options(more), never), {
+      value: 'token-1',
+      lifetimeMs: 3_600_000,
+    });
     const last = server.requests.at(-1);
     assert.deepEqual(Object.fromEntries(last?.form ?? []), {
       grant_type: 'client_credentials',

@@ -110,7 +110,10 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0), review: () => ({ afterMs: MINUTE }) },
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      review: () => ({ afterMs: MINUTE }),
+    },
     hooks: {
       commitFate: ({ transaction }) => {
         if (stepOf(transaction) === 'move') moves.push(transaction.journal.map(({ value }) => (value === null ? 'end' : 'new')));

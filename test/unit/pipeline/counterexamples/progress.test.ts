@@ -59,7 +59,9 @@ test('cursors-any-order: a job that overtakes an earlier one of its type is not 
     options: { batch: { maxRows: 1 } },
     hooks: { commitFate: strike('job', 'reply-lost') },
     // The POST for record 1 hangs.
-    service: { fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined) },
+    service: {
+      fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+    },
   });
   world.event(0, 'a');
   world.event(0, 'a');
@@ -82,8 +84,13 @@ test('cursors-recomputed: an owner that commits before it has read that far agai
   const world: World = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
-    hooks: { commitFate: strike('job', 'reply-lost'), batchRecords: (_member, stream) => (stream === 'source' ? 1 : 500) },
-    service: { fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined) },
+    hooks: {
+      commitFate: strike('job', 'reply-lost'),
+      batchRecords: (_member, stream) => (stream === 'source' ? 1 : 500),
+    },
+    service: {
+      fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+    },
     wrap: fetchedThrough((batch, give) => {
       if (batch.stream === 'source' && batch.fetchOffset > 0 && holding) later.push(() => give(batch));
       else give(batch);
@@ -115,8 +122,12 @@ for (const [name, restart] of [
     const world = new World({
       partitions: 1,
       options: { batch: { maxRows: 1 } },
-      hooks: { commitFate: strike('job', name === 'no-cursor' ? 'reply-lost' : { fate: 'late', lateMs: SECOND }) },
-      service: { fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined) },
+      hooks: {
+        commitFate: strike('job', name === 'no-cursor' ? 'reply-lost' : { fate: 'late', lateMs: SECOND }),
+      },
+      service: {
+        fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+      },
     });
     world.event(0, 'a');
     world.event(0, 'b');

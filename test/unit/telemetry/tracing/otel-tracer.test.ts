@@ -40,7 +40,10 @@ test('a batch is the root of a trace of its own with links; its steps are its ch
   );
   assert.equal(batch.parentSpanContext, undefined);
   assert.equal(upload.parentSpanContext?.spanId, batch.spanContext().spanId);
-  assert.deepEqual(span.ids, { traceId: batch.spanContext().traceId, spanId: batch.spanContext().spanId });
+  assert.deepEqual(span.ids, {
+    traceId: batch.spanContext().traceId,
+    spanId: batch.spanContext().spanId,
+  });
   assert.deepEqual(step.ids?.traceId, span.ids?.traceId);
   const [link] = batch.links;
   assert.equal(link?.context.traceId, '0af7651916cd43dd8448eb211c80319c');

@@ -8,7 +8,14 @@ const isOn = (env: Environment) => tracingSettings(env).settings !== undefined;
 
 test('traces are sent when an exporter or an address is named, and not otherwise', () => {
   assert.equal(isOn({}), false);
-  assert.equal(isOn({ OTEL_SERVICE_NAME: 'a', OTEL_TRACES_SAMPLER: 'always_on', OTEL_EXPORTER_OTLP_ENDPOINT: ' ' }), false);
+  assert.equal(
+    isOn({
+      OTEL_SERVICE_NAME: 'a',
+      OTEL_TRACES_SAMPLER: 'always_on',
+      OTEL_EXPORTER_OTLP_ENDPOINT: ' ',
+    }),
+    false,
+  );
   assert.equal(isOn({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }), true);
   assert.equal(isOn({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/v1/traces' }), true);
   assert.equal(isOn(ON), true);
@@ -20,7 +27,12 @@ test('traces are sent when an exporter or an address is named, and not otherwise
 
 test('defaults are those of the specification', () => {
   assert.deepEqual(tracingSettings(ON), {
-    settings: { protocol: 'http/protobuf', sampler: 'parentbased_always_on', samplerRatio: 1, batching: {} },
+    settings: {
+      protocol: 'http/protobuf',
+      sampler: 'parentbased_always_on',
+      samplerRatio: 1,
+      batching: {},
+    },
     problems: [],
   });
 });
@@ -41,7 +53,12 @@ test('protocol, sampler and batching are read; what is said of traces alone come
     protocol: 'http/json',
     sampler: 'parentbased_traceidratio',
     samplerRatio: 0.25,
-    batching: { scheduledDelayMillis: 0, exportTimeoutMillis: 2000, maxQueueSize: 100, maxExportBatchSize: 50 },
+    batching: {
+      scheduledDelayMillis: 0,
+      exportTimeoutMillis: 2000,
+      maxQueueSize: 100,
+      maxExportBatchSize: 50,
+    },
   });
   assert.deepEqual(problems, []);
 });

@@ -82,7 +82,10 @@ test('spans arrive as JSON with resource, headers and gzip of the environment, a
 test('by default spans go as protobuf, under a name of your own', async () => {
   await using collector = await new Collector().start();
   const { url, requests } = collector;
-  const env = environment({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/traces`, OTEL_SERVICE_NAME: 'reviews-of-mine' });
+  const env = environment({
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/traces`,
+    OTEL_SERVICE_NAME: 'reviews-of-mine',
+  });
   const { tracer, close } = await startTracing(env, telemetry());
   tracer.startBatch('process events', {}, []).end();
   await close(5_000);
@@ -94,7 +97,10 @@ test('by default spans go as protobuf, under a name of your own', async () => {
 test('a collector that refuses is told of once, and what was lost is counted', async () => {
   await using collector = await new Collector().start();
   collector.status = 400;
-  const env = environment({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' });
+  const env = environment({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1',
+  });
   const { logger, metrics, version } = telemetry();
   const { tracer, close } = await startTracing(env, { logger, metrics, version });
   for (let n = 0; n < 3; n++) tracer.startBatch('process events', {}, []).end();
@@ -107,7 +113,10 @@ test('a collector that refuses is told of once, and what was lost is counted', a
 test('what a collector does not take in time at the end is lost, said and counted once', async () => {
   await using collector = await new Collector().start();
   collector.status = undefined;
-  const env = environment({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '300' });
+  const env = environment({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_TIMEOUT: '300',
+  });
   const { logger, metrics, version } = telemetry();
   const { tracer, close } = await startTracing(env, { logger, metrics, version });
   tracer.startBatch('process events', {}, []).end();

@@ -1,0 +1,6 @@
+import { murmur2, partitionOfHash } from '../../src/kafka/producer/partitioner.ts';
+
+/** Returns the partition of a key among `partitions`. */
+export function partitionOf(key: Buffer | string, partitions: number): number {
+  return partitionOfHash(murmur2(Buffer.from(key)), partitions);
+}

@@ -1,0 +1,195 @@
+/** What a pipeline would make of one record, with the code that would do it: no Kafka, no service. */
+import type { PipelineConfig } from '../../config/schema.ts';
+import { bodyOf } from '../../core/batch/body-of.ts';
+import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
+import type { ContentItem, OutgoingRecord, RecordHeaders, SourceRecord } from '../../core/record.ts';
+import { PLAIN_FORMATS } from '../../events/formats/index.ts';
+import { createLogger } from '../../telemetry/logging/logger.ts';
+import { type KindServices, kindOf } from '../kinds.ts';
+
+/** What the invented answers of the service say. */
+export const INVENTED_RESULT = 'INVENTED';
+
+export interface Sample {
+  readonly value: Buffer;
+  readonly key: string | undefined;
+  readonly headers: RecordHeaders;
+  readonly timestampMs: number;
+}
+
+/** What would be published: the value is JSON, whatever the format. */
+export interface PublishedSample {
+  readonly topic: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: string;
+}
+
+export type SampleOutcome =
+  | { readonly outcome: 'skipped'; readonly reason: string }
+  | {
+      readonly outcome: 'dead_letter';
+      readonly topic: string;
+      readonly reason: string;
+      readonly message: string;
+    }
+  | {
+      readonly outcome: 'accepted';
+      /** Of reviews. */
+      readonly type?: string;
+      /** The body of the upload, or the path that a lookup asks for. */
+      readonly upload: string;
+      /** With an invented answer of the service. */
+      readonly published: PublishedSample;
+    };
+
+export interface SampleAnswer {
+  readonly kind: PipelineConfig['kind'];
+  /** What was taken for granted, in sentences. */
+  readonly notes: readonly string[];
+  readonly result: SampleOutcome;
+}
+
+/** Never asks anybody. */
+export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
+  const notes: string[] = [];
+  const { name: formatName } = readerOf(pipeline, notes);
+  const record = recordOf(pipeline, sample, notes);
+  let upload = '';
+  const kind = kindOf(
+    pipeline,
+    inventedService(() => echoed(upload, pipeline.review.resultColumn)),
+    createLogger({ level: 'silent' }),
+    () => PLAIN_FORMATS[formatName],
+  );
+  const decoded = kind.decode(record, 0);
+  const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
+  if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
+  if ('poison' in decoded) return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
+  const { item } = decoded;
+  upload = (await bodyOf(kind, [item])).body.toString('utf8');
+  const outgoing = await terminalOf(kind, item);
+  const published = publishedSample(pipeline.output.topic, await inOutputFormat(pipeline, outgoing, notes));
+  if (pipeline.kind === 'lookup') {
+    return answer({
+      outcome: 'accepted',
+      upload: `/v1/decisions/${encodeURIComponent(item.content)}`,
+      published,
+    });
+  }
+  return answer({
+    outcome: 'accepted',
+    ...(pipeline.kind === 'review' ? { type: item.type } : {}),
+    upload,
+    published,
+  });
+}
+
+function readerOf({ source }: PipelineConfig, notes: string[]): { readonly name: keyof typeof PLAIN_FORMATS } {
+  const { format } = source;
+  if (format === 'json' || format === 'text' || format === 'cloudevents') return { name: format };
+  notes.push(`The sample is taken for the JSON form of a value in ${format}: what the schema registry's schemas make of it.`);
+  return { name: 'json' };
+}
+
+function recordOf({ source }: PipelineConfig, { value, key, headers, timestampMs }: Sample, notes: string[]): SourceRecord {
+  const names = headers.map(([name]) => name.toLowerCase());
+  const structured = source.format === 'cloudevents' && !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
+  if (structured) notes.push('The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.');
+  return {
+    partition: 0,
+    offset: 0,
+    timestampMs,
+    key: key === undefined ? null : Buffer.from(key),
+    value,
+    headers: structured ? [...headers, ['content-type', 'application/cloudevents+json']] : headers,
+  };
+}
+
+async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<OutgoingRecord> {
+  const nowMs = Date.now();
+  const job: JobContext = {
+    jobId: 'sample',
+    remoteId: 'sample',
+    type: item.type,
+    attempt: 1,
+    decidedAtMs: nowMs,
+  };
+  const { signal } = new AbortController();
+  const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
+  const slices =
+    'results' in kind ? kind.results(status, () => job, signal) : kind.outcomes([item], status, () => job, signal, false);
+  for await (const [first] of slices) {
+    if (first !== undefined && 'record' in first) return first.record;
+    throw new Error(
+      `the sample did not come back: ${first !== undefined && 'malformed' in first ? first.malformed : 'no result'}`,
+    );
+  }
+  throw new Error('the sample did not come back');
+}
+
+/** As `run` would write it, but for an encoding that begins with the id of a schema: that is in the registry, which nobody asks. */
+async function inOutputFormat(pipeline: PipelineConfig, record: OutgoingRecord, notes: string[]): Promise<OutgoingRecord> {
+  if (pipeline.output.format === 'json') return record;
+  // Loaded late: parsers of schemas, which few need.
+  const [{ outputFormatOf }, { RegisteredFormat }] = await Promise.all([
+    import('../formats/output-formats.ts'),
+    import('../../events/formats/output/index.ts'),
+  ]);
+  const format = outputFormatOf(pipeline);
+  if (!(format instanceof RegisteredFormat)) return format?.encode(record) ?? record;
+  notes.push(
+    `The value would be published as ${LANGUAGES[format.name]} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the id in front of it is the registry's to tell.`,
+  );
+  return record;
+}
+
+const LANGUAGES = {
+  avro: 'Avro',
+  'json-schema': 'JSON with a schema',
+  protobuf: 'Protobuf',
+} as const;
+
+/** A service that gives every upload back, decided. */
+export function inventedService(file: () => string): KindServices {
+  const nothing = (): never => {
+    throw new Error('a sample needs no service');
+  };
+  return {
+    createBatch: nothing,
+    getBatch: nothing,
+    createImport: nothing,
+    getImport: nothing,
+    upload: nothing,
+    download: async function* () {
+      yield Buffer.from(file());
+    },
+    getDecision: async () => ({
+      rawStatus: 'SUCCESS',
+      metadataJson: '{}',
+      result: INVENTED_RESULT,
+      labelsJson: '[]',
+    }),
+  };
+}
+
+/** The result file (service-interface.md 2.3) of an upload with one row. No name in a header has a line end. */
+function echoed(upload: string, resultColumn: string): string {
+  const column = `"${(resultColumn || 'Service result').replaceAll('"', '""')}"`;
+  return `Status,${column},Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
+}
+
+function publishedSample(topic: string, { key, value, headers = [] }: OutgoingRecord): PublishedSample {
+  const text = (bytes: Buffer | string) => bytes.toString('utf8');
+  const flat = new Map<string, string>();
+  for (const [name, value] of headers) {
+    const before = flat.get(name);
+    flat.set(name, before === undefined ? text(value ?? '') : `${before}, ${text(value ?? '')}`);
+  }
+  return {
+    topic,
+    key: key === null ? null : text(key),
+    headers: Object.fromEntries(flat),
+    value: text(value ?? ''),
+  };
+}

@@ -1,0 +1,12 @@
+/** Bodies of a few items, without a shared pool: for the samples and checks of the command line. */
+import { BufferPool } from '../bytes/buffer-pool.ts';
+import type { KindSteps } from '../ports/pipeline-kind.ts';
+import type { EncodedBody } from '../ports/row-sink.ts';
+import type { ContentItem } from '../record.ts';
+
+/** Encodes items as one upload. @throws when the kind fails on an item */
+export function bodyOf(kind: Pick<KindSteps, 'rows'>, items: Iterable<ContentItem>): Promise<EncodedBody> {
+  const sink = kind.rows(new BufferPool(0));
+  for (const item of items) sink.add(item);
+  return sink.finish();
+}

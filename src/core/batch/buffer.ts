@@ -1,0 +1,130 @@
+/**
+ * Items of one shard waiting to become batches, by content type. A buffer seals by rows, by bytes, by age, or when the
+ * set of its offsets grows too large for one journal record. Time is an input.
+ */
+
+import type { ContentItem } from '../record.ts';
+import type { ItemBatch } from './item-batch.ts';
+
+export interface BatchLimits {
+  readonly maxRows: number;
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+  /** Encoded offsets of one job, bytes: journal records stay far below Kafka's message size. */
+  readonly maxOffsetBytes: number;
+}
+
+export type SealReason = 'rows' | 'bytes' | 'age' | 'offsets' | 'memory';
+
+export interface SealedItems {
+  readonly batch: ItemBatch;
+  readonly reason: SealReason;
+}
+
+export class ItemBuffers {
+  readonly #limits: BatchLimits;
+  readonly #open: (type: string) => ItemBatch;
+  readonly #buffers = new Map<string, ItemBatch>();
+  #items = 0;
+  #heldBytes = 0;
+
+  /** @param open begins a batch of a type */
+  constructor(limits: BatchLimits, open: (type: string) => ItemBatch) {
+    this.#limits = limits;
+    this.#open = open;
+  }
+
+  /** Items waiting, over all types. */
+  get size(): number {
+    return this.#items;
+  }
+
+  /** Memory of what is waiting, bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /**
+   * Adds an item; `sinceMs` is when its age starts. Returns the batch that this filled, if it did. An item that would
+   * push a batch past its size limit seals what was there before it. @throws when its row cannot be written; then nothing is sealed
+   */
+  add(item: ContentItem, sinceMs: number): SealedItems | undefined {
+    const before = this.#buffers.get(item.type);
+    if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes) return this.#begin(item, sinceMs, before);
+    const heldBytes = before.heldBytes;
+    try {
+      before.add(item, sinceMs);
+    } finally {
+      this.#heldBytes += before.heldBytes - heldBytes;
+    }
+    this.#items++;
+    if (before.length >= this.#limits.maxRows) return this.#seal(before, 'rows');
+    if (before.length % OFFSET_CHECK_EVERY === 0 && before.offsetBytes() > this.#limits.maxOffsetBytes)
+      return this.#seal(before, 'offsets');
+    return undefined;
+  }
+
+  /** Batches that are old enough at `nowMs`. */
+  sealAged(nowMs: number): SealedItems[] {
+    return [...this.#buffers.values()]
+      .filter((buffer) => nowMs >= buffer.sinceMs + this.#limits.maxAgeMs)
+      .map((buffer) => this.#seal(buffer, 'age'));
+  }
+
+  /** Frees memory: the largest buffer, whatever its age. */
+  sealLargest(): SealedItems | undefined {
+    const largest = this.#largest();
+    return largest && this.#seal(largest, 'memory');
+  }
+
+  /** Memory of the largest buffer, bytes. */
+  get largestBytes(): number {
+    return this.#largest()?.heldBytes ?? 0;
+  }
+
+  /** On the caller's clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
+  get nextDueMs(): number {
+    let due = Number.POSITIVE_INFINITY;
+    for (const buffer of this.#buffers.values()) due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);
+    return due;
+  }
+
+  /** Timestamp of the oldest event waiting, ms; Infinity when empty. */
+  get oldestEventMs(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { records } of this.#buffers.values()) oldest = Math.min(oldest, records.oldestMs);
+    return oldest;
+  }
+
+  /** The first item of a batch. @param before the batch that it does not fit into any more */
+  #begin(item: ContentItem, sinceMs: number, before: ItemBatch | undefined): SealedItems | undefined {
+    const batch = this.#open(item.type);
+    try {
+      batch.add(item, sinceMs);
+    } catch (error) {
+      batch.sink.release();
+      throw error;
+    }
+    const sealed = before && this.#seal(before, 'bytes');
+    this.#buffers.set(item.type, batch);
+    this.#items++;
+    this.#heldBytes += batch.heldBytes;
+    return sealed ?? (this.#limits.maxRows <= 1 ? this.#seal(batch, 'rows') : undefined);
+  }
+
+  #largest(): ItemBatch | undefined {
+    let largest: ItemBatch | undefined;
+    for (const batch of this.#buffers.values()) if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
+    return largest;
+  }
+
+  #seal(batch: ItemBatch, reason: SealReason): SealedItems {
+    this.#buffers.delete(batch.type);
+    this.#items -= batch.length;
+    this.#heldBytes -= batch.heldBytes;
+    return { batch, reason };
+  }
+}
+
+/** The bound on offsets is far away: looking at it now and then is enough. */
+const OFFSET_CHECK_EVERY = 1024;

@@ -1,0 +1,162 @@
+/**
+ * A job: one remote piece of work (a batch, an import, a set of lookups) and the source records it answers for.
+ * The record is immutable; what is left of it is kept apart and only shrinks (DESIGN 1, 3).
+ */
+import { OffsetSet } from '../offsets/offset-set.ts';
+import type { SourceCoordinate } from '../record.ts';
+
+/** The offsets of one source partition that a job names. */
+export interface JobSource {
+  readonly partition: number;
+  /** How often the group had been reset before these records (part of their event ids). */
+  readonly replay: number;
+  /** Encoded; decoded only when somebody asks whether a row ever belonged to the job. */
+  readonly offsets: string;
+}
+
+export interface JobRecord {
+  readonly id: string;
+  /** The id that the service gave. */
+  readonly remoteId: string;
+  readonly kind: string;
+  readonly type: string;
+  /** 1 for the first submission of these items. */
+  readonly attempt: number;
+  /** How often a failing batch was halved to get here. */
+  readonly depth: number;
+  /** Batches submitted so far for the first job of this line (bisecting is bounded). */
+  readonly spent: number;
+  /** Id of the first job of this line; its own id for a first submission. */
+  readonly root: string;
+  /** Place of the line among the submissions of its shard, growing: the order of decisions under `output.order: source`. */
+  readonly sequence: number;
+  /** Items, and bytes of the uploaded body. */
+  readonly count: number;
+  readonly bytes: number;
+  /** Wall clock, ms: when the remote job was created, and the timestamp of its oldest event. */
+  readonly createdMs: number;
+  readonly oldestEventMs: number;
+  /** Timestamp of its newest event, ms. Missing in jobs of earlier versions. */
+  readonly newestEventMs?: number;
+  readonly sources: readonly JobSource[];
+}
+
+/** Offsets by partition; a job's remainder, or any set of source records of one shard. */
+export class CoordinateSet {
+  readonly #partitions = new Map<number, OffsetSet>();
+  #size = 0;
+
+  static of(coordinates: Iterable<SourceCoordinate>): CoordinateSet {
+    const set = new CoordinateSet();
+    for (const { partition, offset } of coordinates) set.add(partition, offset);
+    return set;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(partition: number, offset: number): boolean {
+    return this.#partitions.get(partition)?.has(offset) ?? false;
+  }
+
+  add(partition: number, offset: number): boolean {
+    let offsets = this.#partitions.get(partition);
+    if (offsets === undefined) {
+      offsets = new OffsetSet();
+      this.#partitions.set(partition, offsets);
+    }
+    const added = offsets.add(offset);
+    if (added) this.#size++;
+    return added;
+  }
+
+  delete(partition: number, offset: number): boolean {
+    const offsets = this.#partitions.get(partition);
+    if (!offsets?.delete(offset)) return false;
+    this.#size--;
+    if (offsets.size === 0) this.#partitions.delete(partition);
+    return true;
+  }
+
+  /** How many partitions it holds records of. */
+  get partitions(): number {
+    return this.#partitions.size;
+  }
+
+  hasPartition(partition: number): boolean {
+    return this.#partitions.has(partition);
+  }
+
+  /** Whether both hold records of one partition. */
+  sharesPartition(other: CoordinateSet): boolean {
+    for (const partition of this.#partitions.keys()) if (other.hasPartition(partition)) return true;
+    return false;
+  }
+
+  /** Partitions ascending, each with its offsets (live: do not change them). */
+  entries(): [partition: number, offsets: OffsetSet][] {
+    return [...this.#partitions].sort(([a], [b]) => a - b);
+  }
+
+  *[Symbol.iterator](): IterableIterator<SourceCoordinate> {
+    for (const [partition, offsets] of this.entries()) for (const offset of offsets) yield { partition, offset };
+  }
+
+  clone(): CoordinateSet {
+    return CoordinateSet.fromSets([...this.#partitions].map(([partition, offsets]) => [partition, offsets.clone()]));
+  }
+
+  static fromSets(sets: Iterable<readonly [partition: number, offsets: OffsetSet]>): CoordinateSet {
+    const result = new CoordinateSet();
+    for (const [partition, offsets] of sets) {
+      if (offsets.size === 0) continue;
+      result.#partitions.set(partition, offsets);
+      result.#size += offsets.size;
+    }
+    return result;
+  }
+}
+
+/** A live job as its owner knows it: the immutable record and what is left to settle. */
+export class LiveJob {
+  readonly record: JobRecord;
+  readonly left: CoordinateSet;
+  #all: CoordinateSet | undefined;
+
+  constructor(record: JobRecord, left: CoordinateSet) {
+    this.record = record;
+    this.left = left;
+  }
+
+  /** Whether the job ever named this record: tells a late or doubled row from one that was never ours. */
+  everNamed(partition: number, offset: number): boolean {
+    this.#all ??= coordinatesOf(this.record);
+    return this.#all.has(partition, offset);
+  }
+
+  replayOf(partition: number): number {
+    return this.record.sources.find((source) => source.partition === partition)?.replay ?? 0;
+  }
+}
+
+/** All records that a job answers for. */
+export function coordinatesOf(record: JobRecord): CoordinateSet {
+  return CoordinateSet.fromSets(record.sources.map((source) => [source.partition, OffsetSet.decode(source.offsets)] as const));
+}
+
+/** The `sources` of a new job over these items. */
+export function sourcesOf(items: Iterable<SourceCoordinate & { readonly replay: number }>): JobSource[] {
+  const byPartition = new Map<number, { replay: number; offsets: OffsetSet }>();
+  for (const { partition, offset, replay } of items) {
+    let source = byPartition.get(partition);
+    if (source === undefined) {
+      source = { replay, offsets: new OffsetSet() };
+      byPartition.set(partition, source);
+    }
+    source.offsets.add(offset);
+  }
+  return [...byPartition]
+    .sort(([a], [b]) => a - b)
+    .map(([partition, { replay, offsets }]) => ({ partition, replay, offsets: offsets.encode() }));
+}

@@ -1,0 +1,63 @@
+/** Dead letters: records that cannot be reviewed, passed on untouched with the reason in headers (DESIGN 5). */
+import type { Header, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
+
+export const DEAD_LETTER_HEADERS = {
+  reason: 'dead-letter-reason',
+  message: 'dead-letter-message',
+  stage: 'dead-letter-stage',
+  topic: 'dead-letter-topic',
+  partition: 'dead-letter-partition',
+  offset: 'dead-letter-offset',
+  eventId: 'event-id',
+  /** Set when the original value was too large for the dead-letter topic and had to be left out: its size in bytes. */
+  omittedBytes: 'dead-letter-value-omitted-bytes',
+} as const;
+
+export type DeadLetterStage = 'decode' | 'create' | 'rewind' | 'settle';
+
+/** `<topic>-<partition>-<offset>`, with `#n` once the group was reset n times: stable over every retry and restart. */
+export function eventId(topic: string, at: SourceCoordinate, replay: number): string {
+  return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
+}
+
+export interface LetterContext {
+  readonly topic: string;
+  readonly stage: DeadLetterStage;
+  readonly replay: number;
+}
+
+export interface DeadLetterContext extends LetterContext {
+  /** A larger value is left out. */
+  readonly maxValueBytes: number;
+}
+
+const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
+
+/** Whether a header of a dead letter is the connector's own, and not the source record's. */
+export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
+
+/** Key, value and headers as they came. Headers of the source record that bear a name of a dead letter's own are replaced. */
+export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLetterContext): OutgoingRecord {
+  const headers = record.headers.filter((header) => !isReasonHeader(header));
+  headers.push(...reasonHeaders(record, poison, context));
+  const omitted = record.value !== null && record.value.length > context.maxValueBytes;
+  if (omitted) headers.push([DEAD_LETTER_HEADERS.omittedBytes, String(record.value.length)]);
+  return { key: record.key, value: omitted ? null : record.value, headers };
+}
+
+/** For a record that the source topic no longer has: only its coordinates are known. */
+export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: LetterContext): OutgoingRecord {
+  return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
+}
+
+function reasonHeaders(at: SourceCoordinate, poison: Poison, context: LetterContext): Header[] {
+  return [
+    [DEAD_LETTER_HEADERS.reason, poison.reason],
+    [DEAD_LETTER_HEADERS.message, poison.message],
+    [DEAD_LETTER_HEADERS.stage, context.stage],
+    [DEAD_LETTER_HEADERS.topic, context.topic],
+    [DEAD_LETTER_HEADERS.partition, String(at.partition)],
+    [DEAD_LETTER_HEADERS.offset, String(at.offset)],
+    [DEAD_LETTER_HEADERS.eventId, eventId(context.topic, at, context.replay)],
+  ];
+}

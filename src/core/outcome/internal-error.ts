@@ -1,0 +1,50 @@
+/** Mistakes of the connector itself: exceptions that no rule foresees. Nothing of their messages is kept, which may quote content (I6). */
+import type { Poison } from '../record.ts';
+
+/** An internal error whose message is ours and never holds content. */
+export class InternalError extends Error {
+  override readonly name = 'InternalError';
+}
+
+/** A record cannot be decoded, because what was prepared for it is gone again: it is read and prepared once more. */
+export class NotPrepared extends Error {
+  override readonly name = 'NotPrepared';
+}
+
+const MAX_FRAMES = 12;
+const CLASS_NAME = /^[\w$]{1,60}$/;
+
+/** Name of an exception's class. */
+export function classOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return CLASS_NAME.test(error.name) ? error.name : 'Error';
+}
+
+/** Class and stack frames of an exception, without its message. */
+export function crashOf(error: unknown): string {
+  if (!(error instanceof Error)) return classOf(error);
+  if (error instanceof InternalError) return error.message;
+  const { message } = error;
+  const stack = String(error.stack ?? '');
+  // The message comes first, and may have lines that look like frames.
+  const frames = stack.slice(message === '' ? 0 : stack.indexOf(message) + message.length).split('\n');
+  return [classOf(error), ...frames.filter((line) => /^ {4}at /.test(line)).slice(0, MAX_FRAMES)].join('\n');
+}
+
+/** Why a record ends as a dead letter on which the connector itself failed. */
+export function internalPoison(error: unknown): Poison {
+  return {
+    reason: 'internal_error',
+    message: `the connector failed on this record (${classOf(error)}): its log shows where`,
+    crash: crashOf(error),
+  };
+}
+
+/** Result of `make`, or the poison of the record on which it failed. */
+export function attempt<T>(make: () => T): { readonly made: T } | { readonly poison: Poison } {
+  try {
+    return { made: make() };
+  } catch (error) {
+    return { poison: internalPoison(error) };
+  }
+}

@@ -1,0 +1,336 @@
+/**
+ * One life of a kafkajs consumer in the pipeline's group, from its connection to its crash or its end. group.ts starts the
+ * next one. Every callback into the engine is made from here and caught here: nothing it throws reaches kafkajs.
+ */
+import type { Cluster, Consumer, EachBatchPayload, IMemberAssignment } from 'kafkajs';
+import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { Client, type ConnectOptions } from '../client/connect.ts';
+import { explain } from '../client/errors.ts';
+import type { Asked } from '../client/missing-acl.ts';
+import type { ConsumerGroup } from '../kafkajs/patches.ts';
+import { toOffset } from '../records/decode-batch.ts';
+import type { ReadLimits } from '../records/index.ts';
+import type { History } from './assigner.ts';
+import { partitionsOfShards } from './assigner.ts';
+import { createAssigner } from './assigner-protocol.ts';
+import type { GroupOptions } from './group-options.ts';
+import { leaveGroup } from './leave-group.ts';
+import { OWN_TOPIC_LIMITS, type PartitionFetch } from './partition-fetch.ts';
+import { flows, type PartitionState, Positions } from './positions.ts';
+
+export interface SessionEvents {
+  joined(assignment: Assignment): void;
+  fetched(batch: FetchedBatch): void;
+  /** A request that only a member is answered was sent at this time (monotonic clock, ms), and was answered. */
+  heard(atMs: number): void;
+  /** The session is over and did not end by close(). @param error kafkajs's, when it gave up */
+  ended(reason: string, error?: unknown): void;
+}
+
+/** Few and quick: a crash costs a rejoin, and group.ts goes on trying for ever. */
+const RETRY = {
+  initialRetryTime: 100,
+  multiplier: 2,
+  maxRetryTime: 1_000,
+  retries: 5,
+  restartOnFailure: async () => false,
+};
+/** Leaving takes one fetch under way and one request; a broker that hangs must not hold up a shutdown. */
+const CLOSE_GRACE_MS = 1_200;
+/** How often a position outside the log is looked at again. */
+const OUTSIDE_RETRY_MS = 5_000;
+
+export class ConsumerSession {
+  readonly #connect: ConnectOptions;
+  readonly #options: GroupOptions;
+  readonly #events: SessionEvents;
+  readonly #logger: Logger;
+  readonly #client: Client;
+  readonly #consumer: Consumer;
+  readonly #positions: Positions;
+  readonly #limits: Readonly<Record<Stream, ReadLimits>>;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #cluster: Cluster | undefined;
+  #group: ConsumerGroup | undefined;
+  #history: History | undefined;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #stopWatching: (() => void) | undefined;
+  #over = false;
+
+  constructor(
+    connect: ConnectOptions,
+    options: GroupOptions,
+    history: History | undefined,
+    events: SessionEvents,
+    logger: Logger,
+  ) {
+    this.#connect = connect;
+    this.#options = options;
+    this.#events = events;
+    this.#logger = logger;
+    this.#history = history;
+    this.#positions = new Positions(options.sourceTopic, options.journalTopic);
+    this.#limits = { source: options.limits ?? OWN_TOPIC_LIMITS, journal: OWN_TOPIC_LIMITS };
+    this.#client = new Client(connect, logger, RETRY);
+    this.#consumer = this.#client.kafka.consumer({
+      groupId: options.groupId,
+      sessionTimeout: options.sessionTimeoutMs ?? 30_000,
+      rebalanceTimeout: options.rebalanceTimeoutMs ?? 60_000,
+      heartbeatInterval: options.heartbeatMs ?? 3_000,
+      metadataMaxAge: options.metadataMaxAgeMs ?? 30_000,
+      maxBytes: options.maxBytes ?? 8 * 1024 * 1024,
+      maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
+      maxWaitTimeInMs: options.maxWaitMs ?? 100,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+      partitionAssigners: [({ cluster }) => this.#createAssigner(cluster)],
+    });
+    const { GROUP_JOIN, HEARTBEAT, REQUEST, CRASH } = this.#consumer.events;
+    this.#consumer.on(REQUEST, ({ payload }) => {
+      if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup')
+        this.#sentAtMs = performance.now() - Math.max(0, payload.duration);
+    });
+    this.#consumer.on(HEARTBEAT, () => {
+      this.#watchSilence();
+      this.#guard(() => this.#events.heard(this.#sentAtMs));
+    });
+    this.#consumer.on(GROUP_JOIN, ({ payload }) => this.#guard(() => this.#joined(payload.memberAssignment)));
+    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error, this.#asked), payload.error));
+  }
+
+  /** What this member owns, for the next session to tell the group. */
+  get history(): History | undefined {
+    return this.#history;
+  }
+
+  /** Connects, subscribes and starts; the first join follows. Rejects when brokers or topics cannot be reached. */
+  async open(): Promise<void> {
+    const { sourceTopic, journalTopic } = this.#options;
+    await this.#consumer.connect();
+    // From the beginning: a partition without a commit, such as one added later, must not lose its first records.
+    for (const topic of [journalTopic, sourceTopic]) {
+      try {
+        await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
+      } catch (error) {
+        throw new Error(`cannot read topic ${topic}: ${explain(error, { ...this.#asked, topic })}`, { cause: error });
+      }
+    }
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
+      eachBatch: async (payload) => {
+        const { topic, partition, fetchOffset: offset } = payload.batch as unknown as PartitionFetch;
+        this.#guard(() => this.#deliver(payload), { topic, partition, offset });
+      },
+    });
+    this.#watchSilence();
+  }
+
+  /** Leaves the group, in less than two seconds whatever the brokers do. Repeatable, never throws. */
+  async close(): Promise<void> {
+    this.#over = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const memberId = this.#group?.memberId ?? null;
+    let left = false;
+    const disconnect = async () => {
+      await this.#consumer.disconnect();
+      left = true;
+    };
+    await this.#client.close(disconnect, CLOSE_GRACE_MS);
+    // A join or a fetch that hangs holds up everything on its connection: say good-bye on another one.
+    if (!left && memberId !== null) await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
+  }
+
+  seek(stream: Stream, partition: number, offset: number): void {
+    const state = this.#positions.get(stream, partition);
+    if (state === undefined || this.#over) return;
+    state.position = toOffset(String(offset));
+    state.outside = false;
+    this.#consumer.seek({ topic: state.topic, partition, offset: String(offset) });
+    this.#apply(state);
+  }
+
+  setWanted(stream: Stream, partition: number, wanted: boolean): void {
+    const state = this.#positions.get(stream, partition);
+    if (state === undefined || this.#over) return;
+    state.wanted = wanted;
+    this.#apply(state);
+  }
+
+  /** Rejects unless the coordinator takes a heartbeat that is sent after this call. */
+  async heartbeat(): Promise<void> {
+    const group = this.#group;
+    if (group?.memberId == null || this.#over) throw new Error('not a member of the group');
+    // The first may join a heartbeat that is under way since before this call.
+    await group.heartbeat({ interval: 0 });
+    await group.heartbeat({ interval: 0 });
+  }
+
+  get #asked(): Asked {
+    return {
+      operation: 'READ',
+      group: this.#options.groupId,
+      principal: this.#connect.security?.principal,
+    };
+  }
+
+  #createAssigner(cluster: Cluster): ReturnType<typeof createAssigner> {
+    this.#cluster = cluster;
+    const { sourceTopic, journalTopic } = this.#options;
+    return createAssigner(cluster, {
+      sourceTopic,
+      journalTopic,
+      history: () => this.#history,
+      attached: (group) => {
+        this.#group = group;
+      },
+      outOfRange: (topic, partition) => this.#outOfRange(topic, partition),
+    });
+  }
+
+  #joined(memberAssignment: IMemberAssignment): void {
+    if (this.#over) return;
+    this.#watchSilence();
+    const { sourceTopic, journalTopic } = this.#options;
+    const generation = this.#group?.generationId ?? 0;
+    const shards = memberAssignment[journalTopic] ?? [];
+    const shardCount = this.#cluster?.findTopicPartitionMetadata(journalTopic).length ?? 0;
+    const sourcePartitions = Math.max(-1, ...(memberAssignment[sourceTopic] ?? [])) + 1;
+    const assignment = {
+      generation,
+      shardCount,
+      shards: partitionsOfShards(shards, shardCount, sourcePartitions),
+    };
+    this.#history = { generation, shards: [...assignment.shards.keys()] };
+    this.#positions.assign(assignment);
+    // A seek left over from the generation before would move this one.
+    this.#group?.seekOffset.clear();
+    this.#consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
+    this.#events.heard(this.#sentAtMs);
+    this.#events.joined(assignment);
+  }
+
+  #deliver({ batch, resolveOffset }: EachBatchPayload): void {
+    const state = this.#positions.byTopic(batch.topic, batch.partition);
+    if (this.#over || state?.position === undefined || !flows(state)) return;
+    const fetch = batch as unknown as PartitionFetch;
+    if (fetch.fetchOffset !== state.position) {
+      // Fetched before a seek or a rejoin moved the position: dropped, and kafkajs is told again where to go on.
+      this.#consumer.seek({
+        topic: state.topic,
+        partition: state.partition,
+        offset: String(state.position),
+      });
+      return;
+    }
+    const fetched = fetch.toFetchedBatch(state.stream, this.#limits[state.stream]);
+    state.position = fetched.nextOffset;
+    resolveOffset(batch.lastOffset());
+    this.#events.fetched(fetched);
+  }
+
+  #apply(state: PartitionState): void {
+    const topics = [{ topic: state.topic, partitions: [state.partition] }];
+    if (flows(state)) this.#consumer.resume(topics);
+    else this.#consumer.pause(topics);
+  }
+
+  /**
+   * Below the start: goes on at the start. Above the end: waits, because only a new position helps. Either way the engine is
+   * told by a batch without records, and nothing is committed.
+   */
+  async #outOfRange(topic: string, partition: number): Promise<void> {
+    const state = this.#positions.byTopic(topic, partition);
+    const position = state?.position;
+    if (state === undefined || position === undefined) return;
+    const start = await this.#listOffset(topic, partition, true);
+    const end = await this.#listOffset(topic, partition, false);
+    if (state.position !== position || this.#positions.byTopic(topic, partition) !== state) return;
+    const below = position < start;
+    const fetchOffset = below ? start : position;
+    this.#logger.error(
+      { topic, partition, position, start, end },
+      below
+        ? 'records were deleted before they were read (retention): reading goes on at the start of the log'
+        : 'the position is beyond the end of the log: was the topic created again?',
+    );
+    if (below) {
+      this.seek(state.stream, partition, start);
+    } else {
+      state.outside = true;
+      this.#apply(state);
+      this.#later(OUTSIDE_RETRY_MS, () => {
+        if (state.position !== position || this.#positions.byTopic(topic, partition) !== state) return;
+        state.outside = false;
+        this.#apply(state);
+      });
+    }
+    const empty = {
+      stream: state.stream,
+      partition,
+      fetchOffset,
+      nextOffset: fetchOffset,
+      endOffset: end,
+      bytes: 0,
+      pieces: async function* () {},
+    };
+    this.#guard(() => this.#events.fetched(empty));
+  }
+
+  async #listOffset(topic: string, partition: number, fromBeginning: boolean): Promise<number> {
+    const answer = await this.#cluster?.fetchTopicsOffset([{ topic, partitions: [{ partition }], fromBeginning }]);
+    return toOffset(answer?.[0]?.partitions[0]?.offset ?? '');
+  }
+
+  /**
+   * kafkajs has stood still in a join without any request that could time out, after its broker was frozen and had lost the
+   * group (docs/chaos.md): a client that hears nothing for longer than any join may take is given up for a new one.
+   */
+  #watchSilence(): void {
+    if (this.#over) return;
+    const { sessionTimeoutMs = 30_000, rebalanceTimeoutMs = 60_000 } = this.#options;
+    const { maxSilenceMs = sessionTimeoutMs + rebalanceTimeoutMs + 10_000 } = this.#options;
+    this.#stopWatching?.();
+    this.#stopWatching = this.#later(maxSilenceMs, () => this.#end(`the group said nothing for ${maxSilenceMs} ms`));
+  }
+
+  /** @returns what calls it off. */
+  #later(ms: number, run: () => void): () => void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#guard(run);
+    }, ms);
+    timer.unref();
+    this.#timers.add(timer);
+    return () => {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+    };
+  }
+
+  /**
+   * Runs a callback of kafkajs. What it throws ends the session, not kafkajs: the next one begins from the journal.
+   * @param place what the callback is about, for the log
+   */
+  #guard(run: () => void, place: object = {}): void {
+    try {
+      run();
+    } catch (error) {
+      const reason = `the shard worker failed: ${error instanceof Error ? error.message : String(error)}`;
+      this.#logger.error(
+        { error: reason, ...place, stack: error instanceof Error ? error.stack : undefined },
+        'a Kafka callback threw',
+      );
+      this.#end(reason, Object.assign(new Error(reason), place));
+    }
+  }
+
+  #end(reason: string, error?: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    // Not inside the callback of kafkajs that is running.
+    setImmediate(() => this.#events.ended(reason, error));
+  }
+}

@@ -1,0 +1,54 @@
+/** A source record becomes the id of a decision to look up, or a reason why not. */
+import { isUtf8 } from 'node:buffer';
+import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
+import type { EventFormat, ReadEvent, ValuedRecord } from '../../events/format.ts';
+import { jsonFormat, poison } from '../../events/json-event.ts';
+import { MappedPart } from '../../events/mapping/mapping-failure.ts';
+import { compileDecoder, type Decoder, type DecoderOptions } from '../../events/record-decoder.ts';
+
+/** Texts are expressions (docs/mapping.md). */
+export interface LookupMapping extends DecoderOptions {
+  /** How values are written. Default JSON. */
+  readonly format?: EventFormat;
+  /** The id in an event; undefined: the whole value is the id, and its event is `{content: ID}`. */
+  readonly decisionId: string | undefined;
+}
+
+/** Lookups have no content type. */
+export const LOOKUP_TYPE = 'lookup';
+
+/** An id is part of an address. */
+const MAX_ID_LENGTH = 1024;
+
+/**
+ * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
+ * @throws RangeError on an expression that is none
+ */
+export function createLookupDecoder(mapping: LookupMapping): Decoder {
+  const { decisionId, format = jsonFormat } = mapping;
+  const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId');
+
+  function idOf(input: EventInput): string {
+    const id = part.find(input);
+    if (typeof id !== 'string') throw part.failure('no_content', `must be a string, but is ${typeOfFound(id)}`);
+    if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
+    if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
+      throw part.failure('no_content', 'is no decision id: it cannot stand in an address');
+    }
+    if (id.length > MAX_ID_LENGTH) {
+      throw part.failure('too_large', `has ${id.length} characters, more than the ${MAX_ID_LENGTH} that a decision id may have`);
+    }
+    return id;
+  }
+
+  return compileDecoder(mapping, decisionId === undefined ? readWhole : format.read, (input) => {
+    const id = idOf(input);
+    return { type: LOOKUP_TYPE, content: id, metadata: {}, expected: undefined, bytes: id.length };
+  });
+}
+
+function readWhole({ value }: ValuedRecord): ReadEvent {
+  if (!isUtf8(value)) return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
+  const document = { content: value.toString('utf8').trim() };
+  return { event: { document, exact: () => document } };
+}

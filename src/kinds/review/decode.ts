@@ -1,0 +1,44 @@
+/** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
+import { valueLengthOf } from '../../core/bytes/record-view.ts';
+import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
+import { memoryBesideText } from '../../events/json-memory.ts';
+import { MappedPart } from '../../events/mapping/mapping-failure.ts';
+import { compileType } from '../../events/mapping/type-mapping.ts';
+import { compileDecoder, type Decoder } from '../../events/record-decoder.ts';
+import { compileContent } from './content.ts';
+import type { MappingOptions } from './mapping.ts';
+import { compileMetadata } from './metadata/metadata.ts';
+
+/**
+ * Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6).
+ * @throws RangeError on an expression that is none
+ */
+export function createDecoder(mapping: MappingOptions): Decoder {
+  const contentOf = compileContent(mapping);
+  const types = compileType(mapping.type, mapping.allowedTypes);
+  const metadataOf = compileMetadata(mapping);
+  const expectedPart = new MappedPart(mapping.expected, 'source.mapping.expectedResult');
+  const { format, maxMetadataBytes } = mapping;
+
+  function expectedOf(input: EventInput): string | undefined {
+    const expected = expectedPart.find(input) ?? undefined;
+    if (expected === undefined) return undefined;
+    if (typeof expected !== 'string') {
+      throw expectedPart.failure('bad_metadata', `must be a string, but is ${typeOfFound(expected)}`);
+    }
+    if (expected.length > maxMetadataBytes) {
+      throw expectedPart.failure('too_large', `has more than the ${maxMetadataBytes} bytes allowed for metadata`);
+    }
+    return expected;
+  }
+
+  return compileDecoder(mapping, format.read, (input, record, again) => {
+    const content = contentOf(input);
+    const type = again?.type ?? types.find(input, false);
+    const expected = expectedOf(input);
+    const metadata = metadataOf(input);
+    // An expression may make more of an event than it holds.
+    const bytes = Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) + memoryBesideText(metadata.object);
+    return { type, content, metadata: metadata.object, expected, bytes };
+  });
+}

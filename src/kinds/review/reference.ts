@@ -1,0 +1,147 @@
+/**
+ * The connector's own column: a small JSON array by which a result row finds its source record again, written and read
+ * once per row, so positional and without what is empty:
+ *
+ *     [partition, offset, timestamp ms, key, shape, extras]
+ *
+ * - key: null; a string when its bytes are UTF-8; otherwise an array with one base64 string.
+ * - shape: metadata-shape.ts; 0 or absent without metadata columns.
+ * - extras: an object, absent when empty: `r` replay, `h` headers as [name, value] pairs (values as keys are written),
+ *   `x` the expected result where a cell cannot hold it, `m` metadata where a cell cannot, as [key, JSON text] pairs, `f` 1 where
+ *   an apostrophe was put before the content (formulas.ts).
+ */
+import { isUtf8 } from 'node:buffer';
+import { isJsonText } from '../../base/exact-json.ts';
+import type { ContentItem, Header, RecordHeaders } from '../../core/record.ts';
+
+export interface Reference {
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: Buffer | string | null;
+  /** Key of the decision, where it is another. */
+  readonly outputKey?: Buffer | string | null;
+  /** undefined: no metadata in columns. */
+  readonly shape: string | undefined;
+  readonly replay: number;
+  readonly headers: RecordHeaders | undefined;
+  /** undefined: the Expected result column tells. */
+  readonly expected: string | undefined;
+  /** Key and JSON text of metadata that is not in a column. */
+  readonly metadata: readonly (readonly [string, string])[] | undefined;
+  /** The content's cell has an apostrophe before the content. */
+  readonly escapedContent: boolean;
+}
+
+/** What of an item is not in a cell of its own. */
+export interface Carried {
+  /** Entries of metadata-shape.ts joined; undefined without metadata columns. */
+  readonly shape: string | undefined;
+  readonly expected: string | undefined;
+  readonly metadata: readonly (readonly [string, string])[] | undefined;
+  readonly escapedContent?: boolean;
+}
+
+/** Whether a CSV cell in UTF-8 brings this string back: no lone surrogates, and no U+0000, which many CSV readers refuse. */
+export function fitsInCell(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+/** Writes the reference of one item. */
+export function writeReference(item: ContentItem, carried: Carried): string {
+  const { shape } = carried;
+  const key = item.key === null ? 'null' : JSON.stringify(bytesToJson(item.key));
+  const head = `[${item.partition},${item.offset},${item.timestampMs},${key}`;
+  const extras = JSON.stringify({
+    r: item.replay === 0 ? undefined : item.replay,
+    k: item.outputKey instanceof Buffer ? bytesToJson(item.outputKey) : item.outputKey,
+    h: headerPairs(item.headers),
+    x: carried.expected,
+    m: carried.metadata,
+    f: carried.escapedContent === true ? 1 : undefined,
+  });
+  // A shape's entries need no JSON escapes.
+  if (extras === '{}') return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
+  return `${head},${shape === undefined ? '0' : `"${shape}"`},${extras}]`;
+}
+
+/** Reads a reference back; a text when it is none: what is wrong with it, without showing it. */
+export function readReference(text: string): Reference | string {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(text);
+  } catch {
+    return text.trim() === '' ? 'the reference is empty' : 'the reference is not JSON';
+  }
+  if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6) return 'the reference is not an array of 4 to 6';
+  const [partition, offset, timestampMs, rawKey, rawShape, extras = {}] = parts as unknown[];
+  if (!isCount(partition) || !isCount(offset)) return 'the reference names no partition and offset';
+  // Whatever a record batch can hold. Many of these are no date.
+  if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63) return 'the timestamp is out of range';
+  const key = bytesFromJson(rawKey);
+  if (key === undefined) return 'the key is neither text nor base64';
+  if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string') return 'the shape is not a text';
+  const shape = typeof rawShape === 'string' ? rawShape : undefined;
+  if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
+  const { r: replay = 0, k, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
+  if (!isCount(replay)) return 'the replay is not a count';
+  const outputKey = k === undefined ? undefined : bytesFromJson(k);
+  if (k !== undefined && outputKey === undefined) return 'the output key is neither text nor base64';
+  if (expected !== undefined && typeof expected !== 'string') return 'the expected result is not a text';
+  if (metadata !== undefined && !isMetadata(metadata)) return 'the carried metadata is not a list of keys and JSON texts';
+  const headers = h === undefined ? undefined : headersFromPairs(h);
+  if (headers === null) return 'the headers are not a list of names and values';
+  const read = {
+    partition,
+    offset,
+    timestampMs,
+    key,
+    shape,
+    replay,
+    headers,
+    expected,
+    metadata,
+    escapedContent: f === 1,
+  };
+  return outputKey === undefined ? read : { ...read, outputKey };
+}
+
+type JsonBytes = string | readonly [string] | null;
+
+function bytesToJson(bytes: Buffer): JsonBytes {
+  return isUtf8(bytes) ? bytes.toString('utf8') : [bytes.toString('base64')];
+}
+
+function bytesFromJson(json: unknown): Buffer | string | null | undefined {
+  if (json === null || typeof json === 'string') return json;
+  if (Array.isArray(json) && json.length === 1 && typeof json[0] === 'string') return Buffer.from(json[0], 'base64');
+  return undefined;
+}
+
+function headerPairs(headers: RecordHeaders): [string, JsonBytes][] | undefined {
+  if (headers.length === 0) return undefined;
+  return headers.map(([name, value]) => [name, Buffer.isBuffer(value) ? bytesToJson(value) : value]);
+}
+
+function headersFromPairs(pairs: unknown): RecordHeaders | null {
+  if (!Array.isArray(pairs)) return null;
+  const headers: Header[] = [];
+  for (const pair of pairs) {
+    if (!Array.isArray(pair) || typeof pair[0] !== 'string') return null;
+    const value = bytesFromJson(pair[1]);
+    if (value === undefined) return null;
+    headers.push([pair[0], value]);
+  }
+  return headers;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isMetadata(list: unknown): list is [string, string][] {
+  return (
+    Array.isArray(list) &&
+    list.every((pair) => Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string' && isJsonText(pair[1]))
+  );
+}

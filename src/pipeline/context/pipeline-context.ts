@@ -1,0 +1,58 @@
+/** What the parts of a shard worker share: the ports, the options, and the limits that span the pipeline's shards. */
+import type { LimitFunction } from 'p-limit';
+import type { Clock, Random } from '../../base/clock.ts';
+import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../../core/ports/kafka.ts';
+import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
+import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
+import type { Tracer } from '../../core/ports/tracing.ts';
+import type { MemoryBudget } from '../limits/memory-budget.ts';
+import type { TypeGates } from '../limits/type-breakers.ts';
+import type { WaitReasons } from '../limits/wait-reasons.ts';
+import type { Ledger } from '../publish/ledger.ts';
+import type { InternalErrors } from './internal-errors.ts';
+import type { PipelineOptions } from './options.ts';
+
+/** The outside world of one pipeline. */
+export interface PipelinePorts {
+  readonly group: ShardGroup;
+  readonly producers: ShardProducers;
+  readonly admin: ClusterAdmin;
+  readonly reader: SourceReader;
+  readonly kind: PipelineKind;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly health: HealthReporter;
+  readonly tracer: Tracer;
+}
+
+export interface PipelineContext extends PipelinePorts {
+  readonly options: PipelineOptions;
+  readonly instance: string;
+  readonly budget: MemoryBudget;
+  readonly ledger: Ledger;
+  readonly internal: InternalErrors;
+  readonly gates: TypeGates;
+  readonly waits: WaitReasons;
+  readonly limits: {
+    readonly encodes: LimitFunction;
+    readonly uploads: LimitFunction;
+    readonly polls: LimitFunction;
+    readonly downloads: LimitFunction;
+    readonly claims: LimitFunction;
+  };
+  /** Facts about the topics, learnt at start. */
+  readonly topics: TopicFacts;
+}
+
+export interface TopicFacts {
+  /** K. */
+  readonly shards: number;
+  /** Tombstones of the journal live this long: a replay must be faster than half of it. */
+  readonly deleteRetentionMs: number;
+  /** max.message.bytes of the output topic; Infinity when it may not be read. */
+  readonly maxOutputBytes: number;
+  /** That of the dead-letter topic; Kafka's default when it may not be read. */
+  readonly maxDeadLetterBytes: number;
+}

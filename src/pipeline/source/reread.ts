@@ -1,0 +1,170 @@
+/** Questions about the source topic's log, and records that are read from it again. */
+
+import type { CoordinateSet, LiveJob } from '../../core/journal/job.ts';
+import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import type { OffsetSet } from '../../core/offsets/offset-set.ts';
+import type { PartitionRange, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
+import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
+import type { PipelineOptions } from '../context/options.ts';
+import type { PipelineContext } from '../context/pipeline-context.ts';
+import type { ShardRuntime } from '../context/shard-context.ts';
+
+/** Records passed over that cost more than another fetch: small ones come by the thousand. */
+const LEAP_OFFSETS = 1_000;
+/** A schema registry that answers takes less; while one does not, nobody holds memory that others need. */
+export const PATIENCE_MS = 5_000;
+
+/**
+ * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has
+ * just become the leader may for a moment answer with an end that lies behind.
+ * @param read how far each partition was read, at least
+ */
+export async function rangesBehind(
+  { admin, options, clock }: PipelineContext,
+  read: ReadonlyMap<number, number>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, PartitionRange>> {
+  const ask = () => admin.ranges(options.source.topic, [...read.keys()]);
+  const ranges = await ask();
+  if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset))) return ranges;
+  await clock.sleep(options.timing.resetConfirmMs, signal);
+  return ask();
+}
+
+/** The source topic does not hold what was read there. */
+export function sourceRecreated({ source, journal }: PipelineOptions, partition: number, offset: number): RefusedError {
+  return new RefusedError(
+    `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and created again, or lost its newest records. ` +
+      `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
+  );
+}
+
+/** Timestamps of the oldest and the newest of some records, ms, as far as they are known. */
+export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
+
+/** Times that records must show when they are read again: those of their job, or of their list if they are in none. */
+export function writtenBetween(of: LiveJob | CoordinateList): WrittenBetween {
+  if (!('record' in of)) return [of.oldestMs, of.newestMs];
+  return [of.record.oldestEventMs, of.record.newestEventMs ?? Number.POSITIVE_INFINITY];
+}
+
+/** @throws RefusedError when a record that is read again is not the one that was read there before */
+export function assertSameLog(
+  options: PipelineOptions,
+  { partition, offset, timestampMs }: SourceRecord,
+  [oldestMs, newestMs]: WrittenBetween,
+): void {
+  if (timestampMs < oldestMs || timestampMs > newestMs) throw sourceRecreated(options, partition, offset);
+}
+
+/** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */
+export const DECODING_TURN_MS = 100;
+
+/** A record that is still in the log, and cannot be read any more. */
+export interface UnreadableRecord extends SourceCoordinate {
+  readonly poison: Poison;
+}
+
+/** Takes what was found of the wanted records. The records are valid until it returns. */
+export type FoundAgain = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => void | Promise<void>;
+
+/**
+ * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
+ * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
+ * reader waits for what was there once.
+ * @throws what ends the shard
+ */
+export async function readAgain(shard: ShardRuntime, wanted: CoordinateSet, found: FoundAgain): Promise<void> {
+  const { context, signal } = shard;
+  // `found` may take out of the set what it finds.
+  const spans = wanted.entries().flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
+  const partitions = [...new Set(spans.map(({ partition }) => partition))];
+  const ranges = await shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, partitions));
+  for (const { partition, from, to, offsets } of spans) {
+    const start = ranges.get(partition)?.start;
+    if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
+    if (to < start) continue;
+    const mine = async ({ records, unreadable }: RecordPiece) => {
+      await found(
+        records.filter(({ offset }) => offsets.has(offset)),
+        unreadable === undefined ? [] : unreadableOf(partition, unreadable, offsets),
+      );
+    };
+    await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
+  }
+}
+
+/**
+ * As readAgain, with memory for the records, which are ready to be decoded. It begins anew with memory of its own when they
+ * are not ready soon: a registry that is down for one pipeline must not take the memory of all.
+ * @param bytes of what is wanted, at most
+ * @param begin before each beginning. @returns what is wanted, and what takes what is found
+ * @returns what gives the memory back. @throws what ends the shard
+ */
+export async function readToDecode(
+  shard: ShardRuntime,
+  bytes: number,
+  begin: () => {
+    readonly wanted: CoordinateSet;
+    readonly found: (...found: Parameters<FoundAgain>) => void;
+  },
+): Promise<() => void> {
+  const { context, signal } = shard;
+  // Twice as patient each time: what was found to be no schema is asked for again after a while.
+  for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
+    const release = await shard.saysWhy('work_memory', context.budget.rewind(bytes, signal));
+    try {
+      const { wanted, found } = begin();
+      await readAgain(shard, wanted, async (records, unreadable) => {
+        await shard.prepared(records, patienceMs);
+        signal.throwIfAborted();
+        let sinceMs = context.clock.monotonic();
+        for (const record of records) {
+          found([record], []);
+          if (context.clock.monotonic() - sinceMs < DECODING_TURN_MS) continue;
+          await context.clock.sleep(0, signal);
+          sinceMs = context.clock.monotonic();
+        }
+        found([], unreadable);
+      });
+      return release;
+    } catch (error) {
+      release();
+      if (!(error instanceof Unprepared)) throw error;
+      await error.ready;
+    }
+  }
+}
+
+/** A range may hold a million offsets, and there may be a million ranges: those of the wanted that lie in one are few. */
+function unreadableOf(partition: number, { from, to, poison }: UnreadableRecords, wanted: OffsetSet): UnreadableRecord[] {
+  const found: UnreadableRecord[] = [];
+  for (let offset = wanted.firstFrom(from); offset !== undefined && offset < to; offset = wanted.firstFrom(offset + 1))
+    found.push({ partition, offset, poison });
+  return found;
+}
+
+interface Span {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly offsets: OffsetSet;
+}
+
+/** What is read in one go: the few that are left of a job may lie far apart, with other jobs' records between. */
+function spansOf(partition: number, offsets: OffsetSet): Span[] {
+  const spans: Span[] = [];
+  let from: number | undefined;
+  let to = 0;
+  for (const offset of offsets) {
+    if (from !== undefined && offset - to > LEAP_OFFSETS) {
+      spans.push({ partition, from, to, offsets });
+      from = undefined;
+    }
+    from ??= offset;
+    to = offset;
+  }
+  if (from !== undefined) spans.push({ partition, from, to, offsets });
+  return spans;
+}

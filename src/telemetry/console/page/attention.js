@@ -1,0 +1,102 @@
+/** What a person should look at, from one answer. Pure. */
+
+import { commandLine } from './command.js';
+import { count, counted, duration } from './format.js';
+import { REASONS } from './reasons.js';
+
+/**
+ * @typedef {import('../state.ts').ConsoleState} State
+ * @typedef {{ level: 'bad' | 'warn', key: string, title: string, text: string, sinceMs: number | null }} Item
+ */
+
+/** What is over within seconds is no news. */
+const LASTING_MS = 5_000;
+
+/** @param {State} state @returns {Item[]} the worst first */
+export function attention(state) {
+  const { detail, nowMs } = state;
+  /** @type {Item[]} */
+  const items = [];
+  for (const { name, seconds, reason } of state.stuck)
+    items.push({
+      level: 'bad',
+      key: `stuck ${name}`,
+      title: `${name} is stuck`,
+      text: `No sign of life for ${duration(seconds)}. ${reason}`,
+      sinceMs: null,
+    });
+  for (const { name, balance } of state.pipelines)
+    if (balance !== null && balance !== 0)
+      items.push({
+        level: 'bad',
+        key: `balance ${name}`,
+        title: `${name} is out of balance by ${count(balance)}`,
+        text: `Records that came in are not accounted for. Run where it runs: ${commandLine(state, ['audit'], name)}`,
+        sinceMs: null,
+      });
+  // The service's refusal is a condition and a reason to wait: said once.
+  const refused = state.conditions.some(({ name }) => name === `${detail.name}/service`);
+  const refusedSinceMs = detail.waits.find(({ reason }) => reason === 'unauthorized')?.sinceMs ?? null;
+  for (const { name, reason } of state.conditions) {
+    const sinceMs = name === `${detail.name}/service` ? refusedSinceMs : null;
+    items.push({
+      level: 'bad',
+      key: `condition ${name}`,
+      title: `Not ready: ${name}`,
+      text: capital(reason),
+      sinceMs,
+    });
+  }
+  for (const gate of detail.gates) {
+    const known = REASONS[gate.reason];
+    const failed = gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
+    const next =
+      gate.nextTryMs > nowMs ? ` Next try in ${duration((gate.nextTryMs - nowMs) / 1000)}.` : ' A batch is being tried.';
+    items.push({
+      level: 'warn',
+      key: `gate ${gate.type}`,
+      title: `Type ${gate.type} is held back`,
+      text: `${known?.title ?? gate.reason}.${failed}${next}`,
+      sinceMs: null,
+    });
+  }
+  for (const { reason, sinceMs, waiting, who } of detail.waits) {
+    const known = REASONS[reason];
+    if (known?.level === 'calm' || nowMs - sinceMs < LASTING_MS || (reason === 'unauthorized' && refused)) continue;
+    if (detail.gates.length > 0 && (reason === 'type_failing' || reason === 'type_rejected')) continue;
+    const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
+    items.push({
+      level: 'warn',
+      key: `wait ${reason}`,
+      title: known?.title ?? reason,
+      text: `${known?.text ?? ''} Waiting: ${who.join(', ')}${more}.`.trim(),
+      sinceMs,
+    });
+  }
+  return items.sort((a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'));
+}
+
+/** Part of a day's work, in a few words. @param {State} state */
+export function calmWaits(state) {
+  return state.detail.waits
+    .filter(({ reason, sinceMs }) => REASONS[reason]?.level === 'calm' && state.nowMs - sinceMs >= LASTING_MS)
+    .map(({ reason }) => REASONS[reason]?.title ?? reason);
+}
+
+/** One sentence. @param {State} state @param {Item[]} items @returns {{ level: 'good' | 'warn' | 'bad', text: string }} */
+export function verdict(state, items) {
+  const things = items.length === 1 ? 'One thing needs attention' : `${items.length} things need attention`;
+  if (items.length > 0) return { level: items.some(({ level }) => level === 'bad') ? 'bad' : 'warn', text: things };
+  if (!state.ready) return { level: 'warn', text: 'Starting' };
+  const busy = state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
+  // Of what other members of the group do nothing is known here.
+  const alone = state.pipelines.every(({ shardCount, assigned }) => shardCount === null || assigned >= shardCount);
+  if (alone) return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
+  return {
+    level: 'good',
+    text: busy ? 'All is well with this replica' : 'All is well with this replica, and nothing is waiting here',
+  };
+}
+
+/** @param {string} text */
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);

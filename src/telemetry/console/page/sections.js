@@ -1,0 +1,319 @@
+/** Writes one answer into the page, section by section. */
+import { calmWaits } from './attention.js';
+import { commandLine } from './command.js';
+import { attr, cell, each, el, make, row, say, two } from './dom.js';
+import { age, bytes, clock, count, counted, duration } from './format.js';
+import { waitsFor } from './reasons.js';
+
+/**
+ * @typedef {import('../state.ts').ConsoleState} State
+ * @typedef {import('./attention.js').Item} Item
+ */
+
+const PHASES = {
+  uploading: 'uploading',
+  reviewing: 'in review',
+  settling: 'settling',
+  retrying: 'to be retried',
+};
+
+/** More than these are shown when asked for. */
+const FIRST_BATCHES = 12;
+let allBatches = false;
+/** As many are no long list. */
+const OPEN_SHARDS = 12;
+let shardsSeen = false;
+
+/** @param {State} state */
+export function showAbout({ version, nowMs, startedMs, detail, memory }) {
+  const parts = [
+    `version ${version}`,
+    `up ${age(nowMs - startedMs)}`,
+    `memory ${bytes(memory.usedBytes)} of ${bytes(memory.budgetBytes)}`,
+  ];
+  if (detail.instance !== null) parts.push(`instance ${detail.instance.slice(0, 8)}`);
+  say(el('about'), parts.join(' · '));
+}
+
+/** @param {State} state */
+export function showPipelines({ pipelines, detail }) {
+  const nav = el('pipelines');
+  nav.hidden = pipelines.length < 2;
+  each(
+    /** @type {Element} */ (nav.firstElementChild),
+    pipelines,
+    ({ name }) => name,
+    ({ name }) => make('li', {}, make('a', { href: `#pipeline=${encodeURIComponent(name)}` }, name)),
+    (li, { name }) => {
+      const link = /** @type {Element} */ (li.firstElementChild);
+      if (name === detail.name) attr(link, 'aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    },
+  );
+}
+
+/** @param {Item[]} items @param {number} nowMs */
+export function showAttention(items, nowMs) {
+  const list = el('attention');
+  list.hidden = items.length === 0;
+  each(
+    list,
+    items,
+    ({ key }) => key,
+    () => make('li', {}, make('b'), ' ', make('span', { class: 'since' }), make('span')),
+    (li, { level, title, text, sinceMs }) => {
+      attr(li, 'class', level);
+      say(/** @type {Element} */ (li.children[0]), title);
+      say(/** @type {Element} */ (li.children[1]), sinceMs === null ? '' : `for ${age(nowMs - sinceMs)}`);
+      say(/** @type {Element} */ (li.children[2]), text);
+    },
+  );
+}
+
+/** @param {State} state */
+export function showFigures(state) {
+  const { nowMs, detail } = state;
+  const summary = state.pipelines.find(({ name }) => name === detail.name);
+  if (summary === undefined) return;
+  const { oldestEventMs, balance, p50, p95, lag, inFlight, buffered } = summary;
+  say(el('f-oldest'), oldestEventMs === null ? 'none' : age(nowMs - oldestEventMs));
+  say(el('n-oldest'), oldestEventMs === null ? 'every record taken in is decided' : `of ${clock(oldestEventMs, nowMs)}`);
+  say(el('f-balance'), count(balance));
+  attr(el('f-balance'), 'class', balance !== null && balance !== 0 ? 'bad' : '');
+  say(el('n-balance'), balance === null ? 'not known yet' : balance === 0 ? 'all accounted for' : 'not accounted for');
+  say(el('f-latency'), duration(p95));
+  say(el('n-latency'), p95 === null ? 'no decision in 10 min' : `p50 ${duration(p50)}, over 10 min`);
+  say(el('f-lag'), count(lag));
+  say(el('n-lag'), lag === 0 ? 'all is read' : 'records not read yet');
+  say(el('f-flight'), count(inFlight));
+  say(el('n-flight'), inFlight === 0 ? 'nothing is on its way' : `${count(buffered)} of them buffered`);
+}
+
+/** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
+export function showBatches(state, explain) {
+  const { detail, nowMs } = state;
+  const { jobCount, phases } = detail;
+  const jobs = allBatches ? detail.jobs : detail.jobs.slice(0, FIRST_BATCHES);
+  const rest = detail.jobs.length - FIRST_BATCHES;
+  const more = el('more-batches');
+  more.hidden = rest <= 0;
+  say(more, allBatches ? 'Show fewer' : `Show ${count(rest)} more`);
+  attr(more, 'aria-expanded', String(allBatches));
+  more.onclick = () => {
+    allBatches = !allBatches;
+    showBatches(state, explain);
+  };
+  say(
+    el('k-batches'),
+    jobCount === 0
+      ? ''
+      : detail.jobs.length < jobCount
+        ? `the ${detail.jobs.length} oldest of ${count(jobCount)}`
+        : count(jobCount),
+  );
+  const parts = /** @type {(keyof typeof PHASES)[]} */ (Object.keys(PHASES))
+    .filter((phase) => phases[phase] > 0)
+    .map((phase) => `${count(phases[phase])} ${PHASES[phase]}`);
+  say(el('p-phases'), [...parts, ...calmWaits(state)].join(' · '));
+  el('t-batches').hidden = jobs.length === 0;
+  el('e-batches').hidden = jobs.length > 0;
+  each(
+    body('t-batches'),
+    jobs,
+    (job) => `${job.shard} ${job.remoteId}`,
+    (job) => {
+      const tr = row([
+        { label: 'Batch', className: 'mono' },
+        { label: 'Type' },
+        { label: 'State' },
+        { label: 'Waits for' },
+        { label: 'Age', className: 'n' },
+        { label: 'Left of rows', className: 'n' },
+        { label: 'Attempt', className: 'n' },
+        { label: 'Shard', className: 'n' },
+        { label: '' },
+      ]);
+      const { first } = job;
+      if (first !== null) {
+        const button = make(
+          'button',
+          {
+            type: 'button',
+            'aria-label': `Explain record ${first.partition}:${first.offset} of batch ${job.remoteId}`,
+          },
+          'explain',
+        );
+        button.addEventListener('click', () => explain(first));
+        cell(tr, 8).append(button);
+      }
+      return tr;
+    },
+    (tr, job) => {
+      // Its results are there: what is next is not worth a reason of its own yet.
+      const waits =
+        job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null ? 'the download' : waitsFor(job.waitsFor);
+      const held = job.waitsFor !== null && job.waitsFor !== 'review';
+      const heard = job.remoteState === null || job.askedMs === null ? '' : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
+      say(cell(tr, 0), job.remoteId);
+      say(cell(tr, 1), job.type);
+      two(cell(tr, 2), PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : '');
+      attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
+      two(cell(tr, 3), waits === '' ? '–' : waits, heard, held ? 'warn' : '');
+      two(
+        cell(tr, 4),
+        age(nowMs - job.createdMs),
+        job.createdMs - job.oldestEventMs > 60_000 ? `event ${age(nowMs - job.oldestEventMs)}` : '',
+      );
+      say(cell(tr, 5), job.left === job.rows ? count(job.rows) : `${count(job.left)} of ${count(job.rows)}`);
+      say(cell(tr, 6), count(job.attempt));
+      attr(cell(tr, 6), 'class', job.attempt > 1 ? 'n warn' : 'n');
+      say(cell(tr, 7), String(job.shard));
+    },
+  );
+}
+
+/** @param {State} state */
+export function showOutcomes({ detail: { outcomes } }) {
+  el('t-outcomes').hidden = outcomes.length === 0;
+  el('e-outcomes').hidden = outcomes.length > 0;
+  const good = (/** @type {string} */ outcome) => /^decision SUCCESS|^result |^skipped/.test(outcome);
+  each(
+    body('t-outcomes'),
+    outcomes,
+    ({ outcome }) => outcome,
+    () => make('tr', {}, make('th', { scope: 'row' }), make('td', { class: 'n' }), make('td', { class: 'n' })),
+    (tr, { outcome, recent, total }) => {
+      say(cell(tr, 0), outcome.replaceAll('_', ' '));
+      say(cell(tr, 1), count(recent));
+      attr(cell(tr, 1), 'class', recent > 0 && !good(outcome) ? 'n warn' : 'n');
+      say(cell(tr, 2), count(total));
+    },
+  );
+}
+
+/** @param {State} state */
+export function showProblems({ problems, nowMs }) {
+  el('e-problems').hidden = problems.length > 0;
+  const list = el('problems');
+  list.hidden = problems.length === 0;
+  each(
+    list,
+    problems,
+    ({ level, pipeline, message }) => JSON.stringify([level, pipeline, message]),
+    ({ level }) =>
+      make(
+        'li',
+        { class: level },
+        make('time'),
+        make(
+          'div',
+          {},
+          make(
+            'p',
+            {},
+            make('span', { class: 'level' }, level === 'error' ? 'error ' : 'warning '),
+            make('span'),
+            make('span', { class: 'times' }),
+          ),
+          make('p', { class: 'detail' }),
+        ),
+      ),
+    (li, { message, detail, pipeline, count: times, firstMs, lastMs }) => {
+      const time = /** @type {HTMLTimeElement} */ (li.querySelector('time'));
+      say(time, clock(lastMs, nowMs));
+      attr(time, 'datetime', new Date(lastMs).toISOString());
+      const spans = li.querySelectorAll('span');
+      say(/** @type {Element} */ (spans[1]), pipeline === null ? message : `${pipeline}: ${message}`);
+      say(/** @type {Element} */ (spans[2]), times > 1 ? ` ${count(times)} times since ${clock(firstMs, nowMs)}` : '');
+      say(/** @type {Element} */ (li.querySelector('.detail')), detail);
+    },
+  );
+  // A list that scrolls must be reached without a pointer.
+  if (list.scrollHeight > list.clientHeight) attr(list, 'tabindex', '0');
+  else list.removeAttribute('tabindex');
+}
+
+/** @param {State} state */
+export function showShards(state) {
+  const { detail, nowMs } = state;
+  const { shards, shardCount, assigned, group } = detail;
+  say(el('k-shards'), shardCount === null ? '' : `${count(assigned)} of ${count(shardCount)} here`);
+  const others = (shardCount ?? 0) - assigned;
+  say(
+    el('p-shards'),
+    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members, or to nobody yet: ${commandLine(state, ['journal'])} tells their owners.` : ''}`,
+  );
+  const states = new Map(shards.map((one) => [one.shard, one.state]));
+  const all = Array.from({ length: Math.min(shardCount ?? 0, 1024) }, (_, shard) => shard);
+  each(
+    el('map'),
+    all,
+    String,
+    () => make('i'),
+    (mark, shard) => attr(mark, 'class', states.get(shard) ?? 'elsewhere'),
+  );
+  const details = /** @type {HTMLDetailsElement} */ (el('d-shards'));
+  details.hidden = shards.length === 0;
+  if (!shardsSeen && shards.length > 0) {
+    shardsSeen = true;
+    details.open = shards.length <= OPEN_SHARDS && matchMedia('(min-width: 701px)').matches;
+  }
+  details.ontoggle = () => showShards(state);
+  each(
+    body('t-shards'),
+    details.open ? shards : [],
+    ({ shard }) => String(shard),
+    () =>
+      row([
+        { label: 'Shard' },
+        { label: 'State' },
+        { label: 'Owned for', className: 'n' },
+        { label: 'Batches', className: 'n' },
+        { label: 'In flight', className: 'n' },
+        { label: 'Lag', className: 'n' },
+        { label: 'Partition: settled to, read to' },
+      ]),
+    (tr, shard) => {
+      say(cell(tr, 0), String(shard.shard));
+      two(
+        cell(tr, 1),
+        shard.state === 'lost' ? 'lost, to be claimed again' : shard.state === 'owner' ? 'owned' : 'claiming',
+        shard.failures > 0 ? `${counted(shard.failures, 'claim')} failed in a row` : '',
+        shard.state === 'owner' ? '' : 'warn',
+      );
+      say(cell(tr, 2), shard.ownedSinceMs === null ? '–' : age(nowMs - shard.ownedSinceMs));
+      say(cell(tr, 3), count(shard.jobs));
+      say(cell(tr, 4), count(shard.inFlight));
+      say(cell(tr, 5), count(shard.lag));
+      const more = shard.partitions - shard.positions.length;
+      say(
+        cell(tr, 6),
+        shard.positions
+          .map(({ partition, watermark, position }) => `${partition}: ${count(watermark)}, ${count(position)}`)
+          .join('; ') + (more > 0 && shard.positions.length > 0 ? `; ${count(more)} more` : ''),
+      );
+    },
+  );
+}
+
+/** @param {import('./history.js').History} history @param {number} nowMs */
+export function showMinutes(history, nowMs) {
+  each(
+    body('t-minutes'),
+    history.minutes(nowMs).map((minute, at) => ({ ...minute, at })),
+    ({ at }) => String(at),
+    () => make('tr', {}, make('th', { scope: 'row' }), ...Array.from({ length: 6 }, () => make('td', { class: 'n' }))),
+    (tr, { toMs, consumed, decided, p50, p95, inFlight, lag }) => {
+      const texts = [count(consumed), count(decided), duration(p50), duration(p95), count(inFlight), count(lag)];
+      for (const [at, text] of [`to ${clock(toMs, nowMs)}`, ...texts].entries()) say(cell(tr, at), text);
+    },
+  );
+}
+
+/** @param {number} ms */
+const ago = (ms) => (ms < 1500 ? 'just now' : `${age(ms)} ago`);
+
+/** @param {string} table @returns {Element} */
+function body(table) {
+  return /** @type {Element} */ (el(table).querySelector('tbody'));
+}

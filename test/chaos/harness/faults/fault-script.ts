@@ -1,0 +1,73 @@
+/** The sandbox's script of faults, shared by rounds that go on side by side: each has one fault in it at a time. */
+import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
+import type { SandboxServer } from '../sandbox.ts';
+
+interface Armed {
+  readonly fault: FaultInput;
+  readonly times: number;
+  /** Hits before the script was last written, and in all. */
+  before: number;
+  fired: number;
+}
+
+export class FaultScript {
+  readonly #sandbox: Pick<SandboxServer, 'faults' | 'setFaults'>;
+  readonly #armed = new Map<string, Armed>();
+  /** Whose the entries are that were last written, in their order. */
+  #entries: readonly (string | undefined)[] = [];
+  #isStale = false;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(sandbox: Pick<SandboxServer, 'faults' | 'setFaults'>) {
+    this.#sandbox = sandbox;
+  }
+
+  /** From the next look on it strikes what it fits, as often as it says. */
+  arm(name: string, fault: FaultInput): void {
+    this.#armed.set(name, { fault, times: Number(fault.times ?? 1), before: 0, fired: 0 });
+    this.#isStale = true;
+  }
+
+  disarm(name: string): void {
+    this.#armed.delete(name);
+    this.#entries = this.#entries.map((one) => (one === name ? undefined : one));
+    this.#isStale = true;
+  }
+
+  /** Looks how often it has hit; writes the script when it is not as it should be. @throws Error while the sandbox is down */
+  async fired(name: string): Promise<number> {
+    const look = this.#turn.then(() => this.#look());
+    this.#turn = look.catch(() => undefined);
+    await look;
+    return this.#armed.get(name)?.fired ?? 0;
+  }
+
+  async #look(): Promise<void> {
+    const found = await this.#sandbox.faults();
+    // It does not outlive the sandbox, which may be killed meanwhile.
+    if (found.length !== this.#entries.length) this.#isStale = true;
+    else this.#count(found.map(({ fired }) => fired));
+    if (this.#isStale) await this.#write();
+  }
+
+  #count(fired: readonly number[]): void {
+    for (const [index, name] of this.#entries.entries()) {
+      const armed = name === undefined ? undefined : this.#armed.get(name);
+      if (armed !== undefined) armed.fired = armed.before + (fired[index] ?? 0);
+    }
+  }
+
+  async #write(): Promise<void> {
+    const due = [...this.#armed].filter(([, { times, fired }]) => fired < times);
+    // What changes meanwhile is for the next look.
+    this.#isStale = false;
+    try {
+      await this.#sandbox.setFaults(due.map(([, { fault, times, fired }]) => ({ ...fault, times: times - fired })));
+    } catch (error) {
+      this.#isStale = true;
+      throw error;
+    }
+    for (const [, armed] of due) armed.before = armed.fired;
+    this.#entries = due.map(([name, armed]) => (this.#armed.get(name) === armed ? name : undefined));
+  }
+}

@@ -1,0 +1,110 @@
+/** Records and batches that no honest producer writes, each with what must become of it. */
+import type { RecordHeaders } from '../../../../src/core/record.ts';
+import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS, ODD_TIMESTAMPS } from '../../../support/kafka/hostile-batches.ts';
+import { type RawBatch, type RawRecord, rawBatch } from '../../../support/kafka/record-batches.ts';
+import type { SeededRandom } from '../../../support/memory/clock.ts';
+import type { ChaosEvent } from '../../load/events.ts';
+import { traceOf } from '../observe/trace-of.ts';
+
+const BOMB_BYTES = 200 * 1024 * 1024;
+/** Below source.maxHeaders, and above it. */
+const MANY_HEADERS = 900;
+const TOO_MANY_HEADERS = [1_100, 8_000, 100_000];
+
+/** One batch, and what must become of its records by their traces; none: it is one record that nothing can read. */
+export interface HostileBatch {
+  readonly bytes: Buffer;
+  readonly written: ReadonlyMap<string, ChaosEvent>;
+}
+
+export interface HostileWrite {
+  /** Ordinary events that it needs. */
+  readonly count: number;
+  /** Batches of the events, one or several in each. */
+  make(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[];
+}
+
+/** By name in the report. */
+export const HOSTILE_WRITES: ReadonlyMap<string, HostileWrite> = new Map(
+  Object.entries({
+    ...Object.fromEntries(Object.entries(ODD_HEADERS).map(([name, headers]) => [name, withHeaders(headers)])),
+    [`${MANY_HEADERS} headers`]: withHeaders(manyHeaders(MANY_HEADERS)),
+    'up to 100000 headers': { count: 3, make: tooManyHeaders },
+    ...Object.fromEntries(Object.entries(MALFORMED_BODIES).map(([name, fields]) => [name, { count: 3, make: asOne(fields) }])),
+    'odd timestamps': { count: ODD_TIMESTAMPS.length, make: oddTimestamps },
+    'bombs of 200 MiB': { count: 2, make: bombs },
+  }).map(([name, write]) => [`producer: ${name}`, write]),
+);
+
+const recordOf = ({ key, value, headers }: ChaosEvent): RawRecord => ({ key, value, headers });
+
+function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
+  return (events) => {
+    const bytes = rawBatch({ ...timeOf(events), ...fields, records: events.map(recordOf) });
+    return [{ bytes, written: byTrace(atOneTime(events)) }];
+  };
+}
+
+const byTrace = (events: readonly ChaosEvent[]) => new Map(events.map((event) => [traceOf(event), event]));
+
+/** All records of a batch have one timestamp. */
+const timeOf = ([first]: readonly ChaosEvent[]) => ({
+  timestampMs: BigInt(first?.timestampMs ?? 0),
+});
+const atOneTime = (events: readonly ChaosEvent[]) =>
+  events.map((event) => ({ ...event, timestampMs: Number(timeOf(events).timestampMs) }));
+
+function withHeaders(more: RecordHeaders): HostileWrite {
+  return {
+    count: 2,
+    make: (events, random) =>
+      asOne({})(
+        events.map((event) => ({ ...event, headers: [...event.headers, ...more] })),
+        random,
+      ),
+  };
+}
+
+/** The second of three records; the others stand before and behind it in the same batch. */
+function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
+  const more = manyHeaders(TOO_MANY_HEADERS[random.below(TOO_MANY_HEADERS.length)] as number);
+  const records = events.map((event, index) =>
+    recordOf(index === 1 ? { ...event, headers: [...event.headers, ...more] } : event),
+  );
+  const bytes = rawBatch({ ...timeOf(events), records });
+  const written = atOneTime(events).map(
+    (event, index) => [traceOf(event), index === 1 ? unreadable(event, 'too_many_headers') : event] as const,
+  );
+  return [{ bytes, written: new Map(written) }];
+}
+
+function oddTimestamps(events: readonly ChaosEvent[]): HostileBatch[] {
+  return events.map((event, index) => {
+    const timestampMs = ODD_TIMESTAMPS[index % ODD_TIMESTAMPS.length] as bigint;
+    const bytes = rawBatch({ records: [recordOf(event)], timestampMs });
+    return { bytes, written: byTrace([{ ...event, timestampMs: Number(timestampMs) }]) };
+  });
+}
+
+let readyBomb: Buffer | undefined;
+
+/** Several bombs between two ordinary batches. */
+function bombs(events: readonly ChaosEvent[], random: SeededRandom): HostileBatch[] {
+  readyBomb ??= bomb(BOMB_BYTES);
+  const bytes = readyBomb;
+  const [first, last] = events.map((event) => asOne({ codec: 'zstd' })([event], random));
+  const some = Array.from({ length: 1 + random.below(4) }, () => ({ bytes, written: new Map() }));
+  return [...(first ?? []), ...some, ...(last ?? [])];
+}
+
+/** All that is known of it in the end is its coordinates. */
+function unreadable(event: ChaosEvent, reason: string): ChaosEvent {
+  return {
+    ...event,
+    key: null,
+    value: null,
+    headers: [],
+    metadata: undefined,
+    fate: { deadLetter: reason },
+  };
+}

@@ -1,0 +1,77 @@
+/** Requests and answers of Kafka's wire protocol, as far as a proxy has to understand them. */
+
+/** Numbers of requests, by Kafka's names. */
+export const API = {
+  Produce: 0,
+  AddPartitionsToTxn: 24,
+  AddOffsetsToTxn: 25,
+  EndTxn: 26,
+  TxnOffsetCommit: 28,
+} as const;
+export type ApiName = keyof typeof API;
+
+export interface RequestHead {
+  readonly apiKey: number;
+  readonly apiVersion: number;
+  readonly correlationId: number;
+  readonly clientId: string;
+  /** Of requests of a transaction (those in `API`), whose body begins with it; else undefined. */
+  readonly transactionalId: string | undefined;
+  /** Of EndTxn: whether it commits. */
+  readonly commits: boolean | undefined;
+}
+
+/** Cuts a stream into frames: 4 bytes of size, then so many bytes. Frames are whole, size included. */
+export class FrameCutter {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): Buffer[] {
+    let data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const frames: Buffer[] = [];
+    while (data.length >= 4) {
+      const size = 4 + data.readInt32BE(0);
+      if (data.length < size) break;
+      frames.push(data.subarray(0, size));
+      data = data.subarray(size);
+    }
+    this.#rest = data;
+    return frames;
+  }
+
+  /** What has come of a frame that is not whole yet. */
+  get rest(): Buffer {
+    return this.#rest;
+  }
+}
+
+const TRANSACTIONAL = new Set<number>(Object.values(API));
+
+/** Reads the head of a request in the old encodings (not the flexible ones), which are those that kafkajs writes. */
+export function requestHead(frame: Buffer): RequestHead {
+  const apiKey = frame.readInt16BE(4);
+  const clientIdBytes = Math.max(0, frame.readInt16BE(12));
+  const body = 14 + clientIdBytes;
+  const head = {
+    apiKey,
+    apiVersion: frame.readInt16BE(6),
+    correlationId: frame.readInt32BE(8),
+    clientId: frame.toString('utf8', 14, body),
+  };
+  const idBytes = TRANSACTIONAL.has(apiKey) ? frame.readInt16BE(body) : -1;
+  if (idBytes < 0) return { ...head, transactionalId: undefined, commits: undefined };
+  const transactionalId = frame.toString('utf8', body + 2, body + 2 + idBytes);
+  // Producer id (8 bytes) and epoch (2) come between.
+  const commits = apiKey === API.EndTxn ? frame[body + 2 + idBytes + 10] === 1 : undefined;
+  return { ...head, transactionalId, commits };
+}
+
+/** Correlation id of an answer, and the error code of one to EndTxn (after the throttle time). */
+export function answerHead(frame: Buffer): {
+  readonly correlationId: number;
+  readonly endTxnError: number | undefined;
+} {
+  return {
+    correlationId: frame.readInt32BE(4),
+    endTxnError: frame.length >= 14 ? frame.readInt16BE(12) : undefined,
+  };
+}

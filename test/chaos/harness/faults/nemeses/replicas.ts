@@ -1,0 +1,117 @@
+/** Faults of the connector's processes. */
+import type { LogLine, Replica } from '../../../../support/stack.ts';
+import { type ShardName, shardsIn } from '../../../../support/stack-control.ts';
+import { SESSION_MS, type World } from '../../world.ts';
+import type { Nemesis } from '../nemesis.ts';
+
+/** From a replica's being at work to the signal, ms at most. */
+const STRIKE_MS = 800;
+export const MOST_REPLICAS = 3;
+
+/** SIGKILL to a replica with live jobs; another one is started. */
+export const kill: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  await fleet.someBusy(random);
+  await world.sleep(random.below(STRIKE_MS));
+  const victim = await fleet.someBusy(random);
+  await fleet.kill(victim);
+  // By its log to the end: what it had in hand when it died.
+  const jobs = fleet.liveJobs(victim);
+  await fleet.joined(await fleet.start());
+  return { hit: jobs > 0 };
+};
+
+/** SIGKILL to all replicas at once. */
+export const killAll: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  await fleet.someBusy(random, 2);
+  await world.sleep(random.below(STRIKE_MS));
+  const victims = [...fleet.running];
+  await Promise.all(victims.map((victim) => fleet.kill(victim)));
+  const hit = victims.some((victim) => fleet.liveJobs(victim) > 0);
+  await world.atLeast(victims.length);
+  return { hit };
+};
+
+/** SIGSTOP beyond the session timeout; SIGCONT when, or shortly after, another replica has claimed one of its shards. */
+export const zombie: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  await world.atLeast(2);
+  const victim = await fleet.someBusy(random, 2);
+  const from = lineCounts(fleet.running);
+  fleet.freeze(victim);
+  try {
+    const owned = fleet.someShards(victim, random);
+    const jobs = fleet.liveJobs(victim);
+    const sign = random.below(2) === 0 ? 'owns the shard' : 'joined the group';
+    await takenOver(world, victim, from, owned, sign);
+    await world.sleep(random.below(700));
+    return { hit: jobs > 0, note: `woken after "${sign}"` };
+  } finally {
+    fleet.thaw(victim);
+  }
+};
+
+/** SIGTERM to one replica after the other, each replaced at once. */
+export const rollingRestart: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  await world.atLeast(2);
+  let busy = 0;
+  for (const replica of [...fleet.running]) {
+    await fleet.someBusy(random);
+    if (fleet.liveJobs(replica) > 0) busy++;
+    const [next] = await Promise.all([fleet.start(), fleet.stop(replica)]);
+    await fleet.joined(next);
+  }
+  return { hit: busy > 0 };
+};
+
+/** To another number of replicas, and to another one again; two at least in the end. */
+export const scale: Nemesis = async (world, random) => {
+  const { fleet } = world;
+  const before = fleet.running.length;
+  const first = before === 1 ? MOST_REPLICAS : before === MOST_REPLICAS ? 1 : random.below(2) === 0 ? 1 : MOST_REPLICAS;
+  const second = first === 1 ? 2 + random.below(2) : 2;
+  await fleet.someBusy(random);
+  const hit = world.inFlight;
+  for (const count of [first, second]) {
+    while (fleet.running.length > count) await fleet.stop(fleet.running[random.below(fleet.running.length)] as Replica);
+    await world.atLeast(count);
+    await world.sleep(500 + random.below(1_000));
+  }
+  return { hit, note: `${before} → ${first} → ${second} replicas` };
+};
+
+export function lineCounts(replicas: readonly Replica[]): ReadonlyMap<Replica, number> {
+  return new Map(replicas.map((replica) => [replica, replica.lines.length]));
+}
+
+/** Resolves with the replica that first logs `sign` of one of these shards, other than `victim`. */
+export async function takenOver(
+  world: World,
+  victim: Replica,
+  from: ReadonlyMap<Replica, number>,
+  shards: ReadonlySet<ShardName>,
+  sign: 'owns the shard' | 'joined the group' = 'owns the shard',
+): Promise<Replica> {
+  const others = world.fleet.running.filter((replica) => replica !== victim);
+  const late = new AbortController();
+  const deadline = world.sleep(20 * SESSION_MS).then(() => {
+    if (!late.signal.aborted) throw new Error(`no other replica logged "${sign}" of shards ${[...shards].join()}`);
+  });
+  try {
+    return (await Promise.race([
+      deadline,
+      Promise.any(
+        others.map(async (replica) => {
+          const where = (line: LogLine) => shardsIn(line).some((one) => shards.has(one));
+          await replica.logged(sign, { from: from.get(replica) ?? 0, where });
+          return replica;
+        }),
+      ),
+    ])) as Replica;
+  } finally {
+    late.abort();
+    deadline.catch(() => undefined);
+  }
+}

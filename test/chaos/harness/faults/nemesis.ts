@@ -1,0 +1,13 @@
+/** What a fault is to the schedule. */
+import type { SeededRandom } from '../../../support/memory/clock.ts';
+import type { World } from '../world.ts';
+
+export interface Strike {
+  /** Whether it really did something, while work was in flight. A strike that did not is made again. */
+  readonly hit: boolean;
+  /** For the report. */
+  readonly note?: string;
+}
+
+/** Strikes once, and has everything as it was (or as it is to stay) when it resolves. Rejects when the world does not answer. */
+export type Nemesis = (world: World, random: SeededRandom) => Promise<Strike>;

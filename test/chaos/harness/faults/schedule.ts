@@ -1,0 +1,222 @@
+/** Which fault strikes when: rounds of all of them in an order drawn from the seed, until time is up and each has hit. */
+import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
+import { eventually } from '../../../support/eventually.ts';
+import type { SeededRandom } from '../../../support/memory/clock.ts';
+import { KINDS, type Kind } from '../../load/pipelines.ts';
+import type { PipelineRun } from '../pipeline-run.ts';
+import type { World } from '../world.ts';
+import { FaultScript } from './fault-script.ts';
+import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
+import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
+import { addPartition, resetGroup } from './nemeses/group.ts';
+import { lateCommit } from './nemeses/late-commit.ts';
+import { cutOff, halfOpen, kafkaLatency, kafkaReset, serviceLatency, serviceReset, serviceSilence } from './nemeses/network.ts';
+import { registryKill } from './nemeses/registry.ts';
+import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
+import { sandboxKill } from './nemeses/service.ts';
+import type { Nemesis, Strike } from './nemesis.ts';
+import { serviceFaults } from './service-faults.ts';
+import { shuffled } from './shuffled.ts';
+
+export const REGISTRY_FAULT = 'kill -9 of the schema registry';
+
+export const NEMESES: Readonly<Record<string, Nemesis>> = {
+  'kill -9 of a replica': kill,
+  'kill -9 of all replicas': killAll,
+  'zombie (SIGSTOP, SIGCONT)': zombie,
+  'rolling restart': rollingRestart,
+  scaling: scale,
+  'kill -9 of a broker': brokerKill,
+  'frozen broker': brokerFreeze,
+  'Kafka slow': kafkaLatency,
+  'Kafka connections reset': kafkaReset,
+  'replica cut off from Kafka': cutOff,
+  'half-open connections to Kafka': halfOpen,
+  'late EndTxn': lateCommit('EndTxn'),
+  'late TxnOffsetCommit': lateCommit('TxnOffsetCommit'),
+  'late AddOffsetsToTxn': lateCommit('AddOffsetsToTxn'),
+  'late Produce': lateCommit('Produce'),
+  'kill -9 of the service': sandboxKill,
+  [REGISTRY_FAULT]: registryKill,
+  'service slow': serviceLatency,
+  'service connections reset': serviceReset,
+  'service silent': serviceSilence,
+  'partition added': addPartition,
+  'group reset': resetGroup,
+};
+
+/**
+ * Longest stall of a partition that has records due, and longest drain after the last fault, ms. The worst is a request on a
+ * half-open connection that times out, and a claim that then meets another one.
+ */
+export const STALL_BOUND_MS = 90_000;
+/** Beyond the planned time, for faults that have not hit yet, ms. */
+const OVERTIME_MS = 300_000;
+/** A scripted fault that found nothing to hit for so long is left for later, ms. */
+const FAULT_MS = 20_000;
+const PAUSE_MS = 700;
+
+export interface Tally {
+  readonly name: string;
+  strikes: number;
+  /** While work was in flight. */
+  hits: number;
+  readonly notes: string[];
+}
+
+export class Schedule {
+  readonly violations: string[] = [];
+  readonly #world: World;
+  readonly #random: SeededRandom;
+  readonly #endMs: number;
+  readonly #onStrike: (kind: string, strike: Strike, tookMs: number) => void;
+  readonly #tallies = new Map<string, Tally>();
+  readonly #names: readonly string[];
+  readonly #script: FaultScript;
+  #mainDone = false;
+
+  /** @param names of the faults to use, of allFaults */
+  constructor(
+    world: World,
+    random: SeededRandom,
+    plannedMs: number,
+    names: readonly string[],
+    onStrike: (name: string, strike: Strike, tookMs: number) => void,
+  ) {
+    this.#names = names;
+    this.#script = new FaultScript(world.sandbox);
+    this.#world = world;
+    this.#random = random;
+    this.#endMs = performance.now() + plannedMs;
+    this.#onStrike = onStrike;
+    for (const name of names) this.#tallies.set(name, { name, strikes: 0, hits: 0, notes: [] });
+  }
+
+  get tallies(): readonly Tally[] {
+    return [...this.#tallies.values()];
+  }
+
+  /** Faults of processes and networks one after the other; beside them, for each pipeline by itself, hostile writes and those of the service. */
+  async run(): Promise<void> {
+    const nemeses = this.#names.filter((name) => name in NEMESES);
+    const main = this.#rounds(nemeses, (name) => this.#strike(name, NEMESES[name] as Nemesis)).finally(() => {
+      this.#mainDone = true;
+    });
+    const beside = KINDS.map((kind) => {
+      const faults = serviceFaults(kind);
+      const names = this.#names.filter((name) => faults.has(name));
+      return this.#rounds(names, (name) => this.#serviceFault(name, faults.get(name) as FaultInput));
+    });
+    const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
+    const written = this.#world.pipelines.map((run) =>
+      this.#rounds(hostile, (name) => this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite, run)),
+    );
+    await Promise.all([main, ...beside, ...written]);
+    for (const { name, hits } of this.tallies) if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
+  }
+
+  async #rounds(names: readonly string[], strike: (name: string) => Promise<void>) {
+    if (names.length === 0) return;
+    const missed = () => names.filter((name) => this.#tallies.get(name)?.hits === 0);
+    const isOver = () => performance.now() > this.#endMs;
+    const isLate = () => performance.now() > this.#endMs + OVERTIME_MS;
+    while (!isOver() || (missed().length > 0 && !isLate())) {
+      for (const name of shuffled(isOver() ? missed() : names, this.#random)) {
+        this.#world.signal.throwIfAborted();
+        // When time is up only those follow that have not hit yet.
+        if (isLate() || (isOver() && !missed().includes(name))) continue;
+        await strike(name);
+      }
+    }
+  }
+
+  async #strike(name: string, nemesis: Nemesis): Promise<void> {
+    const { observer } = this.#world;
+    const startedMs = performance.now();
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
+    tally.strikes++;
+    try {
+      const strike = await nemesis(this.#world, this.#random);
+      if (strike.hit) tally.hits++;
+      if (strike.note !== undefined) tally.notes.push(strike.note);
+      await this.#recovered(name);
+      this.#onStrike(name, strike, performance.now() - startedMs);
+    } catch (error) {
+      this.#world.signal.throwIfAborted();
+      this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
+      this.#onStrike(name, { hit: false, note: String(error) }, performance.now() - startedMs);
+    } finally {
+      observer.unlabel(name);
+    }
+    await this.#world.sleep(this.#random.below(PAUSE_MS));
+  }
+
+  /** Every partition that has records due gets a terminal record again. */
+  async #recovered(name: string): Promise<void> {
+    const { observer } = this.#world;
+    const sinceMs = performance.now();
+    const moved = () => observer.owingSinceMs().every((movedMs) => movedMs > sinceMs);
+    await eventually(`every partition goes on after "${name}"`, moved, {
+      deadlineMs: STALL_BOUND_MS,
+      everyMs: 50,
+    });
+  }
+
+  /** Hits when Kafka has all of it, and each of its records has its terminal record. */
+  async #hostileWrite(name: string, write: HostileWrite, { producer, ledger }: PipelineRun): Promise<void> {
+    const { observer, signal } = this.#world;
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
+    tally.strikes++;
+    try {
+      const places = await producer.writeHostile(write);
+      const settled = () => {
+        signal.throwIfAborted();
+        return places?.every(({ partition, offset }) => ledger.isSettled(partition, offset));
+      };
+      if (places !== undefined) {
+        await eventually(`each record of "${name}" has its terminal record, or was passed over by a reset`, settled, {
+          deadlineMs: STALL_BOUND_MS,
+          everyMs: 100,
+        });
+        if (places.every(({ partition, offset }) => ledger.isDone(partition, offset))) tally.hits++;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.violations.push(`"${name}": ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      observer.unlabel(name);
+    }
+    await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
+  }
+
+  async #serviceFault(name: string, fault: FaultInput): Promise<void> {
+    const { observer, signal } = this.#world;
+    observer.label(name);
+    const tally = this.#tallies.get(name) as Tally;
+    const { times = 1 } = fault;
+    const startedMs = performance.now();
+    this.#script.arm(name, fault);
+    let fired = 0;
+    while (fired < Number(times) && performance.now() < startedMs + FAULT_MS) {
+      signal.throwIfAborted();
+      fired = await this.#script.fired(name).catch(() => fired);
+      await this.#world.sleep(100);
+    }
+    this.#script.disarm(name);
+    if (fired > 0) {
+      tally.strikes += fired;
+      tally.hits += fired;
+    }
+    await this.#world.sleep(this.#mainDone ? 100 : this.#random.below(1_500));
+    observer.unlabel(name);
+  }
+}
+
+/** Every fault that there is for pipelines of these kinds, as the report names it. */
+export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
+  // Only reviews are written with its schemas.
+  const nemeses = Object.keys(NEMESES).filter((name) => name !== REGISTRY_FAULT || kinds.includes('review'));
+  return [...nemeses, ...HOSTILE_WRITES.keys(), ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
+}

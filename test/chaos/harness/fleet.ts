@@ -1,0 +1,246 @@
+/** The connector's replicas: started, stopped, killed, frozen, and looked at once a second while they live. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../support/eventually.ts';
+import type { SeededRandom } from '../../support/memory/clock.ts';
+import { type LogLine, parseLogLine, type Replica, type Stack } from '../../support/stack.ts';
+import { liveJobs, ownedShards, type ShardName, someOfOne } from '../../support/stack-control.ts';
+import { Prober } from './observe/prober.ts';
+
+/** Longest orderly end, ms: the connector promises 5 s; a loaded machine gets more. */
+const STOP_MS = 30_000;
+const SAMPLE_MS = 1_000;
+const SCRAPE_MS = 2_000;
+/** Until enough replicas have live jobs, ms. */
+const BUSY_MS = 60_000;
+
+export interface Counters {
+  readonly consumed: number;
+  readonly decided: number;
+  readonly deadLettered: number;
+  readonly inFlight: number;
+  /** Pipelines whose balance is not 0, as the metrics have it. */
+  readonly uneven: readonly string[];
+}
+
+export interface Life {
+  readonly name: string;
+  /** Peak of the resident set, bytes. */
+  peakBytes: number;
+  counters: Counters | undefined;
+  /** Whether its last counters are final: it was looked at after its last work, or it ended in order. */
+  ended: 'running' | 'stopped' | 'killed';
+}
+
+export class Fleet {
+  readonly running: Replica[] = [];
+  readonly lives: Life[] = [];
+  readonly violations: string[] = [];
+  samples = 0;
+  readonly #stack: Stack;
+  readonly #clients = new Map<Replica, string>();
+  #started = 0;
+  readonly #lifeOf = new Map<Replica, Life>();
+  readonly #expected = new Set<Replica>();
+  readonly #frozen = new Set<Replica>();
+  readonly #over = new AbortController();
+  readonly prober = new Prober(this.#over.signal);
+  /** By replica: how often it was stopped, frozen or woken. */
+  readonly #interruptions = new Map<Replica, number>();
+  #sampling: Promise<void> | undefined;
+
+  constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  /** Begins to look at the replicas. */
+  watch(): void {
+    this.#sampling = this.#sample();
+  }
+
+  async start(): Promise<Replica> {
+    const name = `chaos-${++this.#started}`;
+    const replica = await this.#stack.startReplica({ CHAOS_CLIENT: name });
+    this.#clients.set(replica, name);
+    const life: Life = { name, peakBytes: 0, counters: undefined, ended: 'running' };
+    this.lives.push(life);
+    this.#lifeOf.set(replica, life);
+    this.running.push(replica);
+    const subject = {
+      name,
+      url: () => livezOf(replica),
+      mustAnswer: () => this.running.includes(replica) && !this.#frozen.has(replica),
+      interruptions: () => this.#interruptions.get(replica) ?? 0,
+    };
+    this.prober.watch(subject, () => replica.process.exit !== undefined);
+    void replica.process.exited.then(({ code, signal }) => {
+      if (this.#expected.has(replica)) return;
+      this.#forget(replica);
+      life.ended = 'killed';
+      this.violations.push(`${name} ended by itself (${signal ?? `code ${code}`}): ${replica.lines.slice(-3).join(' | ')}`);
+    });
+    return replica;
+  }
+
+  /** Name of a replica: its client id at Kafka. */
+  clientOf(replica: Replica): string {
+    return this.#clients.get(replica) ?? replica.name;
+  }
+
+  byClient(clientId: string): Replica | undefined {
+    return this.running.find((replica) => this.clientOf(replica) === clientId);
+  }
+
+  /** Resolves when it has joined the group of each pipeline. */
+  async joined(replica: Replica): Promise<void> {
+    await Promise.all(
+      this.#stack.pipelines.map(({ name }) => replica.logged('joined the group', { where: ({ pipeline }) => pipeline === name })),
+    );
+  }
+
+  /** SIGKILL. */
+  async kill(replica: Replica): Promise<void> {
+    this.#expected.add(replica);
+    this.#forget(replica);
+    (this.#lifeOf.get(replica) as Life).ended = 'killed';
+    replica.process.kill('SIGKILL');
+    await replica.process.exited;
+  }
+
+  /** SIGTERM; an end that is not in order is a violation. */
+  async stop(replica: Replica): Promise<void> {
+    this.#expected.add(replica);
+    this.#forget(replica);
+    const life = this.#lifeOf.get(replica) as Life;
+    await this.#look(replica, life).catch(() => undefined);
+    const { code, signal } = await replica.process.stop(STOP_MS);
+    life.ended = 'stopped';
+    if (code !== 0) this.violations.push(`${life.name} did not end in order on SIGTERM (${signal ?? `code ${code}`})`);
+  }
+
+  freeze(replica: Replica): void {
+    this.#frozen.add(replica);
+    this.#interrupted(replica);
+    replica.process.kill('SIGSTOP');
+  }
+
+  thaw(replica: Replica): void {
+    this.#frozen.delete(replica);
+    this.#interrupted(replica);
+    replica.process.kill('SIGCONT');
+  }
+
+  #interrupted(replica: Replica): void {
+    this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
+  }
+
+  busy(): Replica[] {
+    return this.running.filter((replica) => this.liveJobs(replica) > 0);
+  }
+
+  /** Live jobs of the shards that are really the replica's: one that lost Kafka may believe that it owns others too. */
+  liveJobs(replica: Replica): number {
+    return liveJobs(replica, this.running);
+  }
+
+  /** The shards that are really the replica's, of one pipeline. */
+  someShards(replica: Replica, random: SeededRandom): ReadonlySet<ShardName> {
+    return someOfOne(ownedShards(replica, this.running).keys(), random);
+  }
+
+  /** A replica with live jobs, drawn when at least `least` replicas have some. */
+  async someBusy(random: SeededRandom, least = 1): Promise<Replica> {
+    const enough = () => this.#over.signal.aborted || this.busy().length >= Math.min(least, this.running.length);
+    await eventually(`${least} replicas have live jobs`, enough, { deadlineMs: BUSY_MS });
+    const busy = this.busy();
+    return busy[random.below(busy.length)] as Replica;
+  }
+
+  /** Log lines of all replicas, dead ones too, with this message. */
+  logged(message: string): LogLine[] {
+    const text = JSON.stringify(message);
+    return this.#stack.replicas
+      .flatMap(({ lines }) => lines.filter((line) => line.includes(text)).map(parseLogLine))
+      .filter((line) => line !== undefined);
+  }
+
+  /** Looks at all of them once more. */
+  async lookAtAll(): Promise<void> {
+    await Promise.all(this.running.map((replica) => this.#look(replica, this.#lifeOf.get(replica) as Life)));
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    await Promise.all([this.#sampling, this.prober.close()]);
+    for (const replica of this.running) this.#expected.add(replica);
+    await Promise.all(this.running.map(({ process: kept }) => kept.stop(0)));
+  }
+
+  #forget(replica: Replica): void {
+    const at = this.running.indexOf(replica);
+    if (at >= 0) this.running.splice(at, 1);
+  }
+
+  async #sample(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      await Promise.all(
+        this.running.map(async (replica) => {
+          const life = this.#lifeOf.get(replica) as Life;
+          life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
+          // A replica that starts, ends or sleeps does not answer.
+          if (!this.#frozen.has(replica)) await this.#look(replica, life).catch(() => undefined);
+        }),
+      );
+      await sleep(SAMPLE_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  async #look(replica: Replica, life: Life): Promise<void> {
+    const url = urlOf(replica);
+    if (url === undefined) return;
+    const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS) });
+    const counters = readCounters(await answer.text());
+    life.counters = counters;
+    life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
+    this.samples++;
+    for (const line of counters.uneven) this.violations.push(`${life.name} is out of balance: ${line}`);
+    const secret = await replica.secretServed();
+    if (secret !== undefined) this.violations.push(`${life.name} serves ${secret}`);
+  }
+}
+
+/** undefined before it is told. */
+function urlOf(replica: Replica): string | undefined {
+  const line = replica.lines.find((one) => one.includes('"metrics and health"'));
+  const url = line === undefined ? undefined : parseLogLine(line)?.url;
+  return url === undefined ? undefined : String(url);
+}
+
+function livezOf(replica: Replica): string | undefined {
+  const url = urlOf(replica);
+  return url === undefined ? undefined : `${url}/livez`;
+}
+
+export function readCounters(text: string): Counters {
+  const lines = text.split('\n');
+  const series = (name: string) =>
+    lines.filter((line) => line.startsWith(`content_review_${name}{`) || line.startsWith(`content_review_${name} `));
+  const countIn = (line: string) => Number(line.split(' ').at(-1));
+  const sum = (name: string) => series(name).reduce((total, line) => total + countIn(line), 0);
+  return {
+    consumed: sum('events_consumed_total'),
+    decided: sum('decisions_total'),
+    deadLettered: sum('dead_lettered_total'),
+    inFlight: sum('items_in_flight'),
+    uneven: series('balance_items').filter((line) => countIn(line) !== 0),
+  };
+}
+
+/** Peak of a process's resident set, bytes, as the kernel keeps it; 0 where it does not tell, or when the process is gone. */
+function peakOf(pid: number): number {
+  try {
+    return 1_024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}

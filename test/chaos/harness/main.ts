@@ -1,0 +1,116 @@
+/**
+ * Chaos by hand (docs/chaos.md):
+ *
+ *   npm run chaos -- [--minutes N] [--seed S] [--brokers 1|3] [--kinds LIST] [--faults LIST] [--rate N] [--report FILE] [--logs DIR]
+ */
+import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { KINDS } from '../load/pipelines.ts';
+import { runChaos } from './chaos.ts';
+import { allFaults } from './faults/schedule.ts';
+import type { ChaosOptions } from './options.ts';
+import { reportText } from './report.ts';
+
+const HELP = `Runs the connector for real, breaks everything around it and in it, and judges what came out.
+
+usage: npm run chaos -- [options]
+
+  --minutes N     how long faults come (default 5); each fault hits at least once, however short
+  --seed S        repeats the choices of an earlier run, not its timing (default: a new one)
+  --brokers 1|3   one broker, or three with replication factor 3 and min.insync.replicas 2 (default 1)
+  --kinds LIST    kinds of pipelines, with commas (default ${KINDS.join()})
+  --faults LIST   faults to use, with commas (default all that can hit these pipelines); "producer" and "service" name all of theirs
+  --rate N        records a second, of all kinds (default 120)
+  --report FILE   writes the report as JSON
+  --logs DIR      writes the replicas' logs when the run ends
+  --help          this
+
+Exit code: 0 when the promise was kept and every fault hit work in flight, 1 when not, 2 for wrong options, 130 when interrupted.
+`;
+
+type Options = Omit<ChaosOptions, 'signal' | 'onProgress'> & {
+  readonly report: string | undefined;
+};
+
+function readOptions(): Options | 'help' | Error {
+  try {
+    const { values } = parseArgs({
+      options: {
+        minutes: { type: 'string', default: '5' },
+        seed: { type: 'string' },
+        brokers: { type: 'string', default: '1' },
+        kinds: { type: 'string', default: KINDS.join() },
+        faults: { type: 'string' },
+        rate: { type: 'string', default: '120' },
+        report: { type: 'string' },
+        logs: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    if (values.help === true) return 'help';
+    const [minutes, brokers, rate] = [values.minutes, values.brokers, values.rate].map(Number) as [number, number, number];
+    const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
+    if (!(minutes > 0)) return new Error('--minutes takes a number above 0');
+    if (!Number.isSafeInteger(seed) || seed < 0) return new Error('--seed takes a whole number from 0');
+    if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
+    if (!(rate >= 1)) return new Error('--rate takes a number from 1');
+    const [first, ...others] = KINDS.filter((kind) => values.kinds.split(',').includes(kind));
+    if (first === undefined || 1 + others.length !== values.kinds.split(',').length)
+      return new Error(`--kinds takes some of ${KINDS.join()}`);
+    const kinds = [first, ...others] as const;
+    const known = allFaults(kinds);
+    const given = values.faults?.split(',').map((name) => name.trim());
+    const named = (one: string) => known.filter((name) => name === one || name.startsWith(`${one}: `));
+    const strange = given?.find((one) => named(one).length === 0);
+    if (strange !== undefined) return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
+    const faults = given === undefined ? known : [...new Set(given.flatMap(named))];
+    return {
+      minutes,
+      seed,
+      brokers,
+      kinds,
+      faults,
+      rate,
+      report: values.report,
+      logs: values.logs,
+    };
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (options === 'help') {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (options instanceof Error) {
+    process.stderr.write(`${options.message}\n\n${HELP}`);
+    return 2;
+  }
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      // A second one ends this at once; the keeper cleans up.
+      if (interrupted.signal.aborted) process.exit(130);
+      process.stderr.write(`${signal}: ending\n`);
+      interrupted.abort(new Error(`interrupted by ${signal}`));
+    });
+  }
+  const onProgress = (message: string) => process.stdout.write(`${message}\n`);
+  onProgress(`seed ${options.seed}, ${options.brokers === 1 ? '1 broker' : `${options.brokers} brokers`}`);
+  try {
+    const report = await runChaos({ ...options, signal: interrupted.signal, onProgress });
+    if (options.report !== undefined) writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`);
+    process.stdout.write(reportText(report));
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    if (interrupted.signal.aborted) return 130;
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    return 1;
+  }
+}
+
+process.exit(await main());

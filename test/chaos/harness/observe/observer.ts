@@ -1,0 +1,68 @@
+/** Looks at all pipelines all the time, and watches the clock: how long does a partition with records due get no terminal record? */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { View } from '../view.ts';
+
+const PERIOD_MS = 300;
+
+export class Observer {
+  /** Longest stall while the label was on, ms. */
+  readonly stalls = new Map<string, number>();
+  readonly #views: readonly View[];
+  readonly #labels = new Set<string>();
+  readonly #over = new AbortController();
+  #reading: Promise<unknown> = Promise.resolve();
+  #running: Promise<void> | undefined;
+
+  constructor(views: readonly View[]) {
+    this.#views = views;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#running;
+  }
+
+  /** Stalls from here on are this label's, until `unlabel`. */
+  label(label: string): void {
+    this.#labels.add(label);
+    if (!this.stalls.has(label)) this.stalls.set(label, 0);
+  }
+
+  unlabel(label: string): void {
+    this.#labels.delete(label);
+  }
+
+  /** For each partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
+  owingSinceMs(): number[] {
+    return this.#views.flatMap((view) => view.owingSinceMs());
+  }
+
+  /** Reads everything that is committed now. */
+  async refresh(): Promise<void> {
+    const read = () => Promise.all(this.#views.map((view) => view.read()));
+    this.#reading = this.#reading.then(read, read);
+    await this.#reading;
+  }
+
+  /** Whether no transaction is undecided in any source or output. */
+  async isStable(): Promise<boolean> {
+    for (const view of this.#views) if (!(await view.isStable())) return false;
+    return true;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      // A broker that is down is sat out by the readers; longer, and the stall shows in the report.
+      await this.refresh().catch(() => undefined);
+      const nowMs = performance.now();
+      for (const sinceMs of this.owingSinceMs()) {
+        for (const label of this.#labels) this.stalls.set(label, Math.max(nowMs - sinceMs, this.stalls.get(label) ?? 0));
+      }
+      await sleep(PERIOD_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/** Asks each replica's liveness probe all the time: is it answered in time, whatever goes on? */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PERIOD_MS = 500;
+/** The bound that each answer must keep. */
+export const LIVEZ_BOUND_MS = 2_000;
+/** Such a gap between two ticks of our own says that this process, or the machine, stood still. */
+const TICK_MS = 100;
+const STALLED_MS = 400;
+
+export interface Probed {
+  /** Answers. */
+  count: number;
+  /** Longest wait for one, ms. */
+  slowestMs: number;
+  /** Answers other than 200. */
+  unwell: number;
+  /** Late answers that are not counted: this process was late itself. */
+  excused: number;
+}
+
+export interface Subject {
+  readonly name: string;
+  /** Of /livez; undefined while it is not known yet. */
+  url(): string | undefined;
+  /** Whether it must answer: it runs, and nothing has stopped or frozen it. */
+  mustAnswer(): boolean;
+  /** Grows each time that it is stopped, frozen or woken. */
+  interruptions(): number;
+}
+
+export class Prober {
+  readonly probed: Probed = { count: 0, slowestMs: 0, unwell: 0, excused: 0 };
+  readonly violations: string[] = [];
+  readonly #signal: AbortSignal;
+  readonly #running = new Set<Promise<void>>();
+  /** When this process last stood still. */
+  #stalledAtMs = Number.NEGATIVE_INFINITY;
+  readonly #tick: NodeJS.Timeout;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    let lastMs = performance.now();
+    this.#tick = setInterval(() => {
+      const nowMs = performance.now();
+      if (nowMs - lastMs > STALLED_MS) this.#stalledAtMs = nowMs;
+      lastMs = nowMs;
+    }, TICK_MS);
+  }
+
+  /** Probes until it need not answer any more and `isOver`, or everything ends. */
+  watch(subject: Subject, isOver: () => boolean): void {
+    const run = this.#run(subject, isOver).finally(() => this.#running.delete(run));
+    this.#running.add(run);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#tick);
+    await Promise.all(this.#running);
+  }
+
+  async #run(subject: Subject, isOver: () => boolean): Promise<void> {
+    while (!this.#signal.aborted && !isOver()) {
+      const url = subject.url();
+      if (url !== undefined && subject.mustAnswer()) await this.#probe(subject, url);
+      await sleep(PERIOD_MS, undefined, { signal: this.#signal }).catch(() => undefined);
+    }
+  }
+
+  async #probe(subject: Subject, url: string): Promise<void> {
+    const before = subject.interruptions();
+    const startedMs = performance.now();
+    let problem: string | undefined;
+    let unwell = false;
+    try {
+      // Longer than the bound, so that a late answer is told from none.
+      const answer = await fetch(url, {
+        signal: AbortSignal.any([this.#signal, AbortSignal.timeout(5 * LIVEZ_BOUND_MS)]),
+      });
+      unwell = !answer.ok;
+      await answer.arrayBuffer();
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    const tookMs = performance.now() - startedMs;
+    if (this.#signal.aborted || !subject.mustAnswer() || subject.interruptions() !== before) return;
+    if (problem === undefined && tookMs <= LIVEZ_BOUND_MS) {
+      this.probed.count++;
+      if (unwell) this.probed.unwell++;
+      this.probed.slowestMs = Math.max(this.probed.slowestMs, tookMs);
+    } else if (this.#stalledAtMs > startedMs) this.probed.excused++;
+    else {
+      this.probed.slowestMs = Math.max(this.probed.slowestMs, tookMs);
+      this.violations.push(
+        `${subject.name} did not answer /livez within ${LIVEZ_BOUND_MS} ms (${problem ?? `${Math.round(tookMs)} ms`})`,
+      );
+    }
+  }
+}

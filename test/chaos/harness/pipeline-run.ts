@@ -1,0 +1,70 @@
+/** One pipeline of the connector in a run: what feeds it, what can be read of it, and what is due. */
+
+import type { TestKafka } from '../../support/kafka/kafka.ts';
+import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { StackPipeline } from '../../support/stack.ts';
+import { LookupEvents } from '../load/lookup-events.ts';
+import { eventsOf, type Kind, partitionsOf } from '../load/pipelines.ts';
+import { RegisteredEvents } from '../load/registered-events.ts';
+import { Ledger } from './observe/ledger.ts';
+import { Producer } from './producer.ts';
+import type { ChaosRegistry } from './registry.ts';
+import type { SandboxServer } from './sandbox.ts';
+import { View } from './view.ts';
+
+/** Partitions that may be added to a source. */
+const MORE_PARTITIONS = 3;
+/** Of all records, when there are pipelines of all kinds: reviews are most of the work. */
+const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
+const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
+
+export interface RunParts {
+  readonly kind: Kind;
+  readonly pipeline: StackPipeline;
+  readonly kafka: TestKafka;
+  readonly sandbox: SandboxServer;
+  readonly random: SeededRandom;
+  /** Records a second. */
+  readonly rate: number;
+  readonly isFull: () => boolean;
+  /** Review events are written with its schemas. */
+  readonly registry?: ChaosRegistry | undefined;
+}
+
+export class PipelineRun {
+  readonly kind: Kind;
+  readonly pipeline: StackPipeline;
+  readonly ledger = new Ledger();
+  readonly producer: Producer;
+  readonly view: View;
+
+  constructor({ kind, pipeline, kafka, sandbox, random, rate, isFull, registry }: RunParts) {
+    this.kind = kind;
+    this.pipeline = pipeline;
+    const events = eventsOf(kind, random);
+    this.producer = new Producer({
+      brokers: kafka.brokers,
+      topic: pipeline.topics.source,
+      random,
+      events: kind === 'review' && registry !== undefined ? new RegisteredEvents(events, registry, random) : events,
+      partitions: partitionsOf(kind),
+      rate,
+      periodMs: PERIODS_MS[kind],
+      isFull,
+      // Decisions must be there before anybody asks for them.
+      ...(events instanceof LookupEvents ? { prepare: () => sandbox.makeDecisions(events.toMake()) } : {}),
+    });
+    this.view = new View(kafka, pipeline.topics, this.ledger, this.producer);
+  }
+
+  /** Whether the source may still grow. */
+  get canWiden(): boolean {
+    return this.producer.partitions < partitionsOf(this.kind) + MORE_PARTITIONS;
+  }
+}
+
+/** What each kind gets of so many records a second. */
+export function ratesOf(kinds: readonly Kind[], rate: number): ReadonlyMap<Kind, number> {
+  const all = kinds.reduce((sum, kind) => sum + SHARES[kind], 0);
+  return new Map(kinds.map((kind) => [kind, (rate * SHARES[kind]) / all]));
+}

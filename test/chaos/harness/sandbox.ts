@@ -1,0 +1,117 @@
+/** The sandbox as a process that can be killed and started again on the same data. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
+import type { MadeDecision } from '../../../src/sandbox/decisions/made-decisions.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import { makeDecisions } from '../../support/stack-control.ts';
+
+const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+const ANSWER_MS = 5_000;
+
+export interface FaultEntry {
+  readonly fired: number;
+}
+
+export class SandboxServer {
+  readonly #directory: string;
+  readonly #apiKey: string;
+  readonly #started: (port: number) => void;
+  #process: Kept | undefined;
+  #url = '';
+
+  /** @param started told the port after each start */
+  constructor(directory: string, apiKey: string, policy: object, started: (port: number) => void) {
+    this.#directory = directory;
+    this.#apiKey = apiKey;
+    this.#started = started;
+    mkdirSync(this.#data, { recursive: true });
+    writeFileSync(this.#policyFile, stringify(policy));
+  }
+
+  get process(): Kept {
+    if (this.#process === undefined) throw new Error('the sandbox was not started');
+    return this.#process;
+  }
+
+  async start(): Promise<void> {
+    const listening = Promise.withResolvers<string>();
+    const lines: string[] = [];
+    const kept = await spawnKept({
+      command: process.execPath,
+      args: [CLI, 'sandbox', '--port', '0', '--policy', this.#policyFile, '--data', this.#data, '--api-key', this.#apiKey],
+      onLine: (line) => {
+        lines.push(line);
+        const url = /listening on (\S+)/.exec(line)?.[1];
+        if (url !== undefined) listening.resolve(url);
+      },
+    });
+    void kept.exited.then(() => listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)));
+    this.#process = kept;
+    this.#url = await listening.promise;
+    this.#started(Number(new URL(this.#url).port));
+  }
+
+  async kill(): Promise<void> {
+    this.process.kill('SIGKILL');
+    await this.process.exited;
+  }
+
+  /** Where its checkers' routes are, at present. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Batches and imports that have not come to their end. @throws Error when the sandbox is down. */
+  async unfinished(): Promise<number> {
+    const { imports } = (await this.#ask('/sandbox/imports')) as {
+      imports: readonly { readonly finished: string | null }[];
+    };
+    return [...(await this.batches()), ...imports].filter(({ finished }) => finished === null).length;
+  }
+
+  async batches(): Promise<{ readonly batch_id: string; readonly finished: string | null; readonly fault: string | null }[]> {
+    const { batches } = (await this.#ask('/sandbox/batches')) as {
+      batches: Awaited<ReturnType<SandboxServer['batches']>>;
+    };
+    return batches;
+  }
+
+  /** @throws Error when the sandbox is down. */
+  async makeDecisions(decisions: readonly MadeDecision[]): Promise<void> {
+    await makeDecisions(this.#url, decisions, AbortSignal.timeout(ANSWER_MS));
+  }
+
+  /** Replaces the fault script. */
+  async setFaults(faults: readonly FaultInput[]): Promise<void> {
+    await this.#ask('/sandbox/faults', {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(faults),
+    });
+  }
+
+  /** How often each entry of the script has hit. */
+  async faults(): Promise<readonly FaultEntry[]> {
+    return ((await this.#ask('/sandbox/faults')) as { faults: readonly FaultEntry[] }).faults;
+  }
+
+  get #data(): string {
+    return path.join(this.#directory, 'sandbox');
+  }
+
+  get #policyFile(): string {
+    return path.join(this.#directory, 'policy.yaml');
+  }
+
+  async #ask(route: string, init: RequestInit = {}): Promise<unknown> {
+    const answer = await fetch(`${this.#url}${route}`, {
+      ...init,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+    return await answer.json();
+  }
+}

@@ -1,0 +1,110 @@
+/** What a read_committed consumer sees of one pipeline: its source and its outputs, told to the ledger as they are read. */
+
+import { lastHeader } from '../../../src/core/record.ts';
+import type { TestKafka } from '../../support/kafka/kafka.ts';
+import type { StackTopics } from '../../support/stack.ts';
+import type { ReadRecord, TopicReader, UnreadableRecord } from '../../support/topic-reader.ts';
+import type { Produced } from '../judge/judge-records.ts';
+import type { Ledger } from './observe/ledger.ts';
+import { traceOf } from './observe/trace-of.ts';
+import type { Producer } from './producer.ts';
+
+export class View {
+  /** Records of the output topic. */
+  readonly outputs: ReadRecord[] = [];
+  readonly deadLetters: ReadRecord[] = [];
+  /** Every committed record of the source. */
+  readonly produced: Produced[] = [];
+  /** Traces of everything in `produced`. */
+  readonly seen = new Set<string>();
+  /** Places of records in the source that cannot be read. */
+  readonly unreadable = new Set<string>();
+  /** What should not have been in the source topic. */
+  readonly oddities: string[] = [];
+  readonly #readers: Record<'source' | 'outputs' | 'deadLetters', TopicReader>;
+  readonly #ledger: Ledger;
+  readonly #producer: Producer;
+  /** By partition: when it last got a terminal record, or began to owe one. */
+  readonly #movedMs = new Map<number, number>();
+
+  constructor(kafka: TestKafka, topics: StackTopics, ledger: Ledger, producer: Producer) {
+    this.#readers = {
+      source: kafka.reader(topics.source, { onUnreadable: (at) => this.#takeUnreadable(at) }),
+      outputs: kafka.reader(topics.decisions),
+      deadLetters: kafka.reader(topics.deadLetters),
+    };
+    this.#ledger = ledger;
+    this.#producer = producer;
+  }
+
+  /** By partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
+  owingSinceMs(): number[] {
+    return [...this.#ledger.dueByPartition()].flatMap(([partition, due]) => (due > 0 ? [this.#movedMs.get(partition) ?? 0] : []));
+  }
+
+  /** Whether no transaction is undecided in source and outputs. */
+  async isStable(): Promise<boolean> {
+    for (const reader of Object.values(this.#readers)) if (!(await reader.isStable())) return false;
+    return true;
+  }
+
+  /** Reads everything that is committed now. */
+  async read(): Promise<void> {
+    // Outputs first: the source then has every record that they answer for.
+    const outputs = await this.#readers.outputs.readToEnd();
+    const deadLetters = await this.#readers.deadLetters.readToEnd();
+    const source = await this.#readers.source.readToEnd();
+    for (const record of source) this.#take(record);
+    for (const record of outputs) {
+      this.outputs.push(record);
+      const { source: at, id } = JSON.parse(String(record.value)) as {
+        id: string;
+        source: { partition: number; offset: number };
+      };
+      this.#terminal(at.partition, at.offset, id);
+    }
+    for (const record of deadLetters) {
+      this.deadLetters.push(record);
+      const header = (name: string) => String(lastHeader(record.headers, name));
+      this.#terminal(Number(header('dead-letter-partition')), Number(header('dead-letter-offset')), header('event-id'));
+    }
+  }
+
+  /** Only bombs are written so. */
+  #takeUnreadable({ partition, offset, timestampMs }: UnreadableRecord): void {
+    this.unreadable.add(`${partition}:${offset}`);
+    const bare = {
+      key: null,
+      value: null,
+      headers: [],
+      metadata: undefined,
+      fate: { deadLetter: 'too_large' },
+    };
+    this.#owe({ partition, offset, timestampMs, ...bare });
+  }
+
+  #take(record: ReadRecord): void {
+    const trace = traceOf(record);
+    const entry = this.#producer.journal.get(trace);
+    const { partition, offset } = record;
+    if (entry === undefined || entry.event.partition !== partition) {
+      this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was not written there`);
+      return;
+    }
+    if (entry.fate === 'aborted') this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was aborted`);
+    this.#owe({ ...entry.event, offset });
+    this.seen.add(trace);
+  }
+
+  #owe(event: Produced): void {
+    const { partition, offset } = event;
+    this.produced.push(event);
+    if ((this.#ledger.dueByPartition().get(partition) ?? 0) === 0) this.#movedMs.set(partition, performance.now());
+    this.#ledger.produced(partition, offset);
+  }
+
+  #terminal(partition: number, offset: number, eventId: string): void {
+    this.#ledger.terminal(partition, offset, Number(/#(\d+)$/.exec(eventId)?.[1] ?? 0));
+    this.#movedMs.set(partition, performance.now());
+  }
+}

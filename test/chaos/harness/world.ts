@@ -1,0 +1,243 @@
+/** Everything that runs: brokers behind proxies, the sandbox behind one, a schema registry, replicas, the producer and the observer. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
+import { CANARY } from '../../support/canary.ts';
+import { eventually } from '../../support/eventually.ts';
+import { TestKafka } from '../../support/kafka/kafka.ts';
+import { SeededRandom } from '../../support/memory/clock.ts';
+import { createStack, type Stack, type StackOptions, type StackPipeline } from '../../support/stack.ts';
+import { REVIEW_RULES } from '../load/hostile-events.ts';
+import { type Kind, setupOf } from '../load/pipelines.ts';
+import { TcpProxy } from './faults/proxy.ts';
+import { Fleet } from './fleet.ts';
+import { Observer } from './observe/observer.ts';
+import { PipelineRun, ratesOf } from './pipeline-run.ts';
+import { ChaosRegistry } from './registry.ts';
+import { SandboxServer } from './sandbox.ts';
+
+export const SESSION_MS = 2_500;
+/** Records due, of all pipelines, at which the producers wait. */
+const MOST_DUE = 1_500;
+const API_KEY = CANARY.key;
+/** A request that gets no answer costs this long, at the service. */
+const SERVICE_ANSWER_MS = 4_000;
+/** Nothing under way takes longer than this to show in the group's state, ms. */
+const SETTLE_MS = 60_000;
+
+export interface WorldOptions {
+  readonly brokers: 1 | 3;
+  readonly seed: number;
+  /** Of the pipelines. */
+  readonly kinds: readonly [Kind, ...Kind[]];
+  /** Records a second, of all kinds. */
+  readonly rate: number;
+  /** Whether review events are written with the schemas of a registry. */
+  readonly registered: boolean;
+  /** For the sandbox's data and the configuration; removed by whoever made it. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (message: string) => void;
+}
+
+export class World {
+  readonly cluster: LocalKafka;
+  readonly kafka: TestKafka;
+  readonly brokers: readonly TcpProxy[];
+  readonly service: TcpProxy;
+  readonly sandbox: SandboxServer;
+  readonly registry: ChaosRegistry | undefined;
+  readonly stack: Stack;
+  /** What replicas logged and must not (I6). */
+  readonly leaks: readonly string[];
+  readonly fleet: Fleet;
+  readonly pipelines: readonly PipelineRun[];
+  readonly observer: Observer;
+  /** For files; removed with the run. */
+  readonly directory: string;
+  /** Aborted when all of this ends. */
+  readonly signal: AbortSignal;
+  readonly #over = new AbortController();
+  readonly #expected: Promise<string | undefined>[] = [];
+
+  private constructor(
+    options: WorldOptions,
+    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack' | 'leaks'>,
+  ) {
+    this.cluster = parts.cluster;
+    this.kafka = parts.kafka;
+    this.brokers = parts.brokers;
+    this.service = parts.service;
+    this.sandbox = parts.sandbox;
+    this.registry = parts.registry;
+    this.stack = parts.stack;
+    this.leaks = parts.leaks;
+    this.directory = options.directory;
+    this.signal = AbortSignal.any([options.signal, this.#over.signal]);
+    this.fleet = new Fleet(this.stack);
+    const rates = ratesOf(options.kinds, options.rate);
+    this.pipelines = options.kinds.map(
+      (kind, index) =>
+        new PipelineRun({
+          kind,
+          pipeline: this.stack.pipelines[index] as StackPipeline,
+          kafka: this.kafka,
+          sandbox: this.sandbox,
+          random: new SeededRandom(options.seed + 1 + index),
+          rate: rates.get(kind) as number,
+          isFull: () => this.due > MOST_DUE,
+          registry: this.registry,
+        }),
+    );
+    this.observer = new Observer(this.pipelines.map(({ view }) => view));
+  }
+
+  /** What is begun before an error is ended. */
+  static async start(options: WorldOptions): Promise<World> {
+    const begun: (() => Promise<unknown>)[] = [];
+    try {
+      const brokers = await Promise.all(Array.from({ length: options.brokers }, () => TcpProxy.listen('kafka')));
+      begun.push(...brokers.map((proxy) => () => proxy.close()));
+      const service = await TcpProxy.listen('http');
+      begun.push(() => service.close());
+      const cluster = await startKafka({
+        brokers: options.brokers,
+        proxyPorts: brokers.map(({ port }) => port),
+        signal: options.signal,
+        onProgress: options.onProgress,
+      });
+      begun.push(() => cluster.stop());
+      for (const [index, proxy] of brokers.entries()) {
+        const port = cluster.behind?.[index];
+        if (port === undefined)
+          throw new Error('chaos needs brokers of its own behind proxies: Java 17 or newer, and KAFKA_BROKERS not set');
+        proxy.targetPort = port;
+      }
+      const kafka = new TestKafka(cluster.brokers);
+      begun.push(() => kafka.close());
+      const sandbox = new SandboxServer(options.directory, API_KEY, POLICY, (port) => {
+        service.targetPort = port;
+      });
+      await sandbox.start();
+      begun.push(() => sandbox.process.stop(0));
+      const registry = options.registered ? await ChaosRegistry.start(options.onProgress) : undefined;
+      if (registry !== undefined) begun.push(() => registry.stop());
+      const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
+      const leaks: string[] = [];
+      const stack = await createStack(kafka, options.directory, at, {
+        ...stackOptions(options.kinds, brokers, registry?.url),
+        onLeak: ({ message }) => leaks.push(message),
+      });
+      return new World(options, {
+        cluster,
+        kafka,
+        brokers,
+        service,
+        sandbox,
+        registry,
+        stack,
+        leaks,
+      });
+    } catch (error) {
+      for (const end of begun.reverse()) await end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Records that must still get a terminal record. */
+  get due(): number {
+    return this.pipelines.reduce((sum, { ledger }) => sum + ledger.due, 0);
+  }
+
+  get inFlight(): boolean {
+    return this.fleet.busy().length > 0 && this.due > 0;
+  }
+
+  /** Starts replicas until there are so many, and waits until they are members. */
+  async atLeast(count: number): Promise<void> {
+    const started = [];
+    while (this.fleet.running.length < count) started.push(await this.fleet.start());
+    await Promise.all(started.map((replica) => this.fleet.joined(replica)));
+  }
+
+  /** Something that must come within `ms`, whatever else goes on; a replica that is killed meanwhile is excused. */
+  expect(what: string, ms: number, coming: Promise<unknown>): void {
+    const came = coming.then(
+      () => undefined,
+      () => undefined,
+    );
+    const late = this.sleep(ms).then(() => `waited in vain for ${what} (${ms} ms)`);
+    late.catch(() => undefined);
+    this.#expected.push(Promise.race([came, late]));
+  }
+
+  /** Waits for all that is expected. @returns what did not come. */
+  async disappointments(): Promise<string[]> {
+    return (await Promise.all(this.#expected)).filter((what) => what !== undefined);
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.signal });
+  }
+
+  /** Resolves when all that was committed has been read and told to the ledger; for when no replica runs. */
+  async quiet(): Promise<void> {
+    await eventually('no transaction is open', () => this.observer.isStable(), {
+      deadlineMs: SETTLE_MS,
+      everyMs: 100,
+    });
+    await this.observer.refresh();
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort(new Error('the run is over'));
+    await this.fleet.close().catch(() => undefined);
+    // The brokers' end ends what the clients wait for.
+    await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0), this.registry?.stop()]);
+    await Promise.allSettled([...this.pipelines.map(({ producer }) => producer.stop()), this.observer.stop()]);
+    await this.kafka.close().catch(() => undefined);
+    await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
+  }
+}
+
+const POLICY = {
+  timing: { reviewTime: '500ms', importTime: '300ms', storageEventDelay: '150ms' },
+  review: REVIEW_RULES,
+};
+
+const CHOICES = {
+  uploadGrace: '3s',
+  resultColumn: 'Sandbox result',
+  kafka: {
+    sessionTimeout: `${SESSION_MS}ms`,
+    heartbeat: '400ms',
+    transactionTimeout: '10s',
+    progressInterval: '500ms',
+    metadataMaxAge: '1s',
+  },
+};
+
+function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[], registryUrl?: string): StackOptions {
+  return {
+    ...setupOf(kinds, CHOICES, registryUrl !== undefined),
+    connector: ['--max-semi-space-size=8', new URL('../../../src/cli/main.ts', import.meta.url).pathname],
+    config: {
+      log: { level: 'debug' },
+      ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),
+      kafka: {
+        brokers: brokers.map(({ port }) => `127.0.0.1:${port}`),
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: filled in from the environment.
+        clientId: '${CHAOS_CLIENT}',
+        requestTimeout: '10s',
+      },
+      service: {
+        apiKey: API_KEY,
+        timeouts: {
+          connect: '2s',
+          headers: `${SERVICE_ANSWER_MS}ms`,
+          body: `${SERVICE_ANSWER_MS}ms`,
+        },
+        retry: { base: '100ms', cap: '1s' },
+      },
+    },
+  };
+}

@@ -1,0 +1,142 @@
+/** What one terminal record must say, by what its event asks for. Knows the documented formats and nothing of the connector's code. */
+import { isDeepStrictEqual } from 'node:util';
+import type { RecordHeaders } from '../../../src/core/record.ts';
+import { headerOf, headersAsBytes } from '../../support/headers.ts';
+import type { ReadRecord } from '../../support/topic-reader.ts';
+import type { ChaosEvent, Fate, ImportedRecord } from '../load/events.ts';
+import type { Complaints } from './complaints.ts';
+
+export interface Produced extends ChaosEvent {
+  readonly offset: number;
+}
+
+/** What judging single records needs. */
+export interface Ground {
+  readonly sourceTopic: string;
+  /** Headers that terminal records carry back. */
+  readonly returnedHeaders: readonly string[];
+  /** Whether the group was reset: then event ids may end in `#1`, `#2`, … Default false. */
+  readonly replays?: boolean;
+  /** Whether the service has completed this import, and this record is in its file. Asked for receipts. */
+  readonly isImported?: (importId: string, record: ImportedRecord) => boolean;
+}
+
+/** Takes note of a terminal record. @returns the event that it must fit, if it is to be looked at. */
+export type Terminal = (where: string) => Produced | undefined;
+
+type Value = Readonly<Record<string, unknown>>;
+type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[K];
+
+/** A record of the output topic. */
+export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
+  const value = JSON.parse(String(record.value)) as Value;
+  const source = value.source as {
+    topic: string;
+    partition: number;
+    offset: number;
+    timestamp: string | null;
+  };
+  const where = at(source);
+  const event = terminal(where);
+  if (event === undefined) return;
+  if ('deadLetter' in event.fate) {
+    verdict.add('has a decision, and must have a dead letter', where);
+    return;
+  }
+  const [what, wrong] = wrongIn(value, event, event.fate, ground);
+  if (!sameBytes(record.key, event.key)) wrong.push('key');
+  if (source.topic !== ground.sourceTopic || source.timestamp !== timestampText(event.timestampMs)) wrong.push('source');
+  const id = String(value.id);
+  const rightId = isEventId(ground, id, where);
+  if (!rightId) wrong.push('id');
+  const returned = event.headers.filter(([name]) => ground.returnedHeaders.includes(name));
+  const headers: RecordHeaders = [...returned, ['event-id', rightId ? id : eventId(ground, where)]];
+  if (!sameHeaders(record.headers, headers)) wrong.push('headers');
+  for (const part of wrong) verdict.add(`has a ${what} with the wrong ${part}`, where);
+}
+
+function wrongIn(
+  value: Value,
+  event: ChaosEvent,
+  fate: Exclude<Fate, { readonly deadLetter: unknown }>,
+  ground: Ground,
+): [what: string, wrong: string[]] {
+  if ('decision' in fate) return ['decision', wrongInDecision(value, event, fate.decision)];
+  if ('receipt' in fate) return ['receipt', wrongInReceipt(value, fate.receipt, ground)];
+  return ['looked-up decision', wrongInLookup(value, fate.lookup)];
+}
+
+/** null for what no date holds. */
+const timestampText = (ms: number): string | null => (ms < 0 || ms > 8.64e15 ? null : new Date(ms).toISOString());
+
+/** Names of the parts that differ. */
+const differing = (value: Value, wanted: Value): string[] =>
+  Object.entries(wanted).flatMap(([name, part]) => (isDeepStrictEqual(value[name], part) ? [] : [name]));
+
+function wrongInDecision(value: Value, { metadata }: ChaosEvent, { status, result, type }: FateOf<'decision'>): string[] {
+  const wrong = differing(value, { status, result, metadata });
+  if ((value.error === null) !== (status === 'SUCCESS')) wrong.push('error');
+  if ((value.batch as { readonly type: string } | undefined)?.type !== type) wrong.push('type');
+  return wrong;
+}
+
+function wrongInReceipt(value: Value, record: ImportedRecord, { isImported }: Ground): string[] {
+  const wrong = differing(value, { status: 'SUCCESS', import_status: 'COMPLETE', error: null });
+  // Also when the service had an import of this id, and something else was in it.
+  if (isImported?.(String(value.import_id), record) !== true) wrong.push('import');
+  return wrong;
+}
+
+function wrongInLookup(value: Value, { id, decision }: FateOf<'lookup'>): string[] {
+  const { status = 'ERROR', result = null, labels = [], metadata = {} } = decision ?? {};
+  const wanted = {
+    decision_id: id,
+    decision_status: decision?.status ?? null,
+    status,
+    result,
+    labels,
+    metadata,
+  };
+  const wrong = differing(value, wanted);
+  const code = status === 'SUCCESS' ? undefined : decision === undefined ? 'decision_unknown' : 'review_failed';
+  const said = (value.error as { readonly code: string } | null)?.code;
+  if (said !== code) wrong.push(`error (${said ?? 'none'})`);
+  return wrong;
+}
+
+export function judgeDeadLetter(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
+  const { sourceTopic } = ground;
+  const header = (name: string) => headerOf(record, `dead-letter-${name}`);
+  const where = `${header('partition')}:${header('offset')}`;
+  const event = terminal(where);
+  if (event === undefined) return;
+  if (!('deadLetter' in event.fate)) {
+    verdict.add(`is a dead letter (${header('reason')}), and must have a decision`, where);
+    return;
+  }
+  const wrong = (what: string) => verdict.add(`has a dead letter with the wrong ${what}`, where);
+  if (header('reason') !== event.fate.deadLetter) wrong('reason');
+  if (header('topic') !== sourceTopic) wrong('topic');
+  if (!isEventId(ground, headerOf(record, 'event-id'), where)) wrong('event id');
+  if (!sameBytes(record.key, event.key)) wrong('key');
+  if (!sameBytes(record.value, event.value)) wrong('value');
+  const own = record.headers.filter(([name]) => !name.startsWith('dead-letter-') && name !== 'event-id');
+  if (!sameHeaders(own, event.headers)) wrong('headers');
+}
+
+const eventId = ({ sourceTopic }: Ground, where: string): string => `${sourceTopic}-${where.replace(':', '-')}`;
+
+function isEventId(ground: Ground, id: string, where: string): boolean {
+  return (ground.replays === true ? id.replace(/#[1-9]\d*$/, '') : id) === eventId(ground, where);
+}
+
+export const at = ({ partition, offset }: { readonly partition: number; readonly offset: number }): string =>
+  `${partition}:${offset}`;
+
+function sameBytes(a: Buffer | null, b: Buffer | null): boolean {
+  return a === null || b === null ? a === b : a.equals(b);
+}
+
+function sameHeaders(a: RecordHeaders, b: RecordHeaders): boolean {
+  return isDeepStrictEqual(headersAsBytes(a), headersAsBytes(b));
+}

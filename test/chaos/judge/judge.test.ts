@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { headerList, type NamedHeaders } from '../../support/headers.ts';
+import type { ReadRecord } from '../../support/topic-reader.ts';
+import { Complaints } from './complaints.ts';
+import { type Evidence, judge } from './judge.ts';
+import { judgeContracts } from './judge-contracts.ts';
+import type { Produced } from './judge-records.ts';
+
+const TIME = Date.UTC(2026, 0, 2);
+
+const event: Produced = {
+  partition: 2,
+  offset: 7,
+  key: Buffer.from('k'),
+  value: Buffer.from('{}'),
+  headers: headerList({ trace: 't', internal: 'i' }),
+  timestampMs: TIME,
+  metadata: { a: [1, '1', null] },
+  fate: { decision: { status: 'SUCCESS', result: 'approved', type: 'post' } },
+};
+const poison: Produced = {
+  ...event,
+  offset: 8,
+  value: Buffer.from('x'),
+  metadata: undefined,
+  fate: { deadLetter: 'not_json' },
+};
+
+const decisionValue = {
+  id: 'content-2-7',
+  status: 'SUCCESS',
+  result: 'approved',
+  metadata: { a: [1, '1', null] },
+  error: null,
+  batch: { id: 'b', type: 'post', attempt: 1 },
+  source: {
+    topic: 'content',
+    partition: 2,
+    offset: 7,
+    key: 'k',
+    timestamp: new Date(TIME).toISOString(),
+  },
+};
+
+const record = (value: Buffer | null, headers: NamedHeaders, key = Buffer.from('k')): ReadRecord => ({
+  topic: 'out',
+  partition: 0,
+  offset: 0,
+  timestampMs: TIME,
+  key,
+  value,
+  headers: headerList(headers),
+});
+
+const decision = (changes: object = {}, headers: NamedHeaders = {}): ReadRecord =>
+  record(Buffer.from(JSON.stringify({ ...decisionValue, ...changes })), {
+    trace: Buffer.from('t'),
+    'event-id': Buffer.from('content-2-7'),
+    ...headers,
+  });
+
+const letter = (value = 'x', headers: NamedHeaders = {}): ReadRecord =>
+  record(Buffer.from(value), {
+    trace: Buffer.from('t'),
+    internal: Buffer.from('i'),
+    'event-id': Buffer.from('content-2-8'),
+    'dead-letter-reason': Buffer.from('not_json'),
+    'dead-letter-topic': Buffer.from('content'),
+    'dead-letter-partition': Buffer.from('2'),
+    'dead-letter-offset': Buffer.from('8'),
+    ...headers,
+  });
+
+const journal = (key: string, value: string | null) => record(value === null ? null : Buffer.from(value), {}, Buffer.from(key));
+
+const kept: Evidence = {
+  sourceTopic: 'content',
+  produced: [event, poison],
+  returnedHeaders: ['trace'],
+  outputs: [decision()],
+  deadLetters: [letter()],
+  journal: [journal('job/a', '{}'), journal('job/a/left', '{}'), journal('job/a', null), journal('job/a/left', null)],
+  group: [{ partition: 2, committed: 9, end: 9 }],
+};
+
+test('the judge has nothing to say about a promise that was kept', () => {
+  assert.deepEqual(judge(kept), []);
+});
+
+const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: RegExp][] = [
+  ['a second decision', { outputs: [decision(), decision()] }, /^2:7: has more than one/],
+  ['a missing decision', { outputs: [] }, /^2:7: has no terminal record/],
+  ['a missing dead letter', { deadLetters: [] }, /^2:8: has no terminal record/],
+  [
+    'a decision and a dead letter',
+    { produced: [event], deadLetters: [letter('x', { 'dead-letter-offset': '7' })] },
+    /more than one/,
+  ],
+  ['a record that was aborted', { produced: [poison] }, /^2:7: .*no committed record/],
+  ['a decision for poison', { produced: [{ ...event, fate: poison.fate }, poison] }, /must have a dead letter/],
+  ['a dead letter for content', { produced: [event, { ...poison, fate: event.fate }] }, /must have a decision/],
+  ['another status', { outputs: [decision({ status: 'ERROR' })] }, /wrong status/],
+  ['an error beside a result', { outputs: [decision({ error: {} })] }, /wrong error/],
+  ['another result', { outputs: [decision({ result: 'rejected' })] }, /wrong result/],
+  ['another type', { outputs: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
+  ['metadata of other types', { outputs: [decision({ metadata: { a: ['1', '1', null] } })] }, /wrong metadata/],
+  ['another key', { produced: [{ ...event, key: null }, poison] }, /wrong key/],
+  ['another event id', { outputs: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
+  ['a header too many', { outputs: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
+  ['a changed dead letter', { deadLetters: [letter('y')] }, /dead letter with the wrong value/],
+  ['another event id of a dead letter', { deadLetters: [letter('x', { 'event-id': 'content-2-8#1' })] }, /wrong event id/],
+  ['a header of a dead letter lost', { deadLetters: [letter('x', { internal: 'j' })] }, /dead letter with the wrong headers/],
+  ['a live job', { journal: kept.journal.slice(0, 3) }, /^job\/a\/left: is still live/],
+  ['a group that is behind', { group: [{ partition: 2, committed: 8, end: 9 }] }, /^partition 2 \(8 of 9\)/],
+];
+
+for (const [what, evidence, complaint] of broken) {
+  test(`the judge sees ${what}`, () => {
+    const complaints = judge({ ...kept, ...evidence });
+    assert.equal(complaints.length, 1, complaints.join('\n'));
+    assert.match(complaints[0] as string, complaint);
+  });
+}
+
+/** A record to import, and an id to look up: found, and unknown to the service. */
+const receipt: Produced = {
+  ...event,
+  metadata: undefined,
+  fate: { receipt: { type: 'user', data: { n: 7 } } },
+};
+const made = { status: 'SUCCESS', result: 'approved', labels: [], metadata: { n: 7 } } as const;
+const known: Produced = { ...receipt, fate: { lookup: { id: 'd-7', decision: made } } };
+const unknown: Produced = { ...receipt, fate: { lookup: { id: 'd-7', decision: undefined } } };
+const { id, source } = decisionValue;
+const receiptValue = {
+  id,
+  status: 'SUCCESS',
+  import_id: 'i',
+  import_status: 'COMPLETE',
+  attempt: 1,
+  error: null,
+  source,
+};
+const foundValue = {
+  id,
+  ...made,
+  decision_id: 'd-7',
+  decision_status: 'SUCCESS',
+  error: null,
+  source,
+};
+const unknownValue = {
+  ...foundValue,
+  ...{
+    status: 'ERROR',
+    decision_status: null,
+    result: null,
+    metadata: {},
+    error: { code: 'decision_unknown', message: 'no' },
+  },
+};
+
+const output = (value: object): ReadRecord =>
+  record(Buffer.from(JSON.stringify(value)), {
+    trace: Buffer.from('t'),
+    'event-id': Buffer.from(id),
+  });
+const imported = {
+  ...kept,
+  deadLetters: [],
+  produced: [receipt],
+  isImported: (importId: string) => importId === 'i',
+};
+
+const others: readonly [what: string, evidence: Evidence, complaint: RegExp | undefined][] = [
+  ['nothing wrong in a receipt', { ...imported, outputs: [output(receiptValue)] }, undefined],
+  [
+    'a receipt of another import',
+    { ...imported, outputs: [output({ ...receiptValue, import_id: 'j' })] },
+    /receipt .* wrong import$/,
+  ],
+  [
+    'a receipt of an import that goes on',
+    { ...imported, outputs: [output({ ...receiptValue, import_status: 'IN_PROGRESS' })] },
+    /wrong import_status/,
+  ],
+  ['a receipt of a failure', { ...imported, outputs: [output({ ...receiptValue, status: 'ERROR' })] }, /wrong status/],
+  ['a record that was imported and has no receipt', { ...imported, outputs: [] }, /has no terminal record/],
+  ['nothing wrong in a decision that was found', { ...imported, produced: [known], outputs: [output(foundValue)] }, undefined],
+  ['nothing wrong about an unknown id', { ...imported, produced: [unknown], outputs: [output(unknownValue)] }, undefined],
+  [
+    'a pending decision',
+    {
+      ...imported,
+      produced: [known],
+      outputs: [output({ ...foundValue, decision_status: 'PENDING' })],
+    },
+    /decision_status/,
+  ],
+  [
+    'the decision of another id',
+    { ...imported, produced: [known], outputs: [output({ ...foundValue, decision_id: 'd-8' })] },
+    /wrong decision_id/,
+  ],
+  [
+    'other metadata than the service has',
+    { ...imported, produced: [known], outputs: [output({ ...foundValue, metadata: { n: '7' } })] },
+    /wrong metadata/,
+  ],
+  [
+    'another reason why nothing was found',
+    {
+      ...imported,
+      produced: [unknown],
+      outputs: [output({ ...unknownValue, error: { code: 'review_timeout' } })],
+    },
+    /wrong error/,
+  ],
+];
+
+for (const [what, evidence, complaint] of others) {
+  test(`the judge sees ${what}`, () => {
+    const complaints = judge(evidence);
+    assert.equal(complaints.length, complaint === undefined ? 0 : 1, complaints.join('\n'));
+    if (complaint !== undefined) assert.match(complaints[0] as string, complaint);
+  });
+}
+
+test('the judge sees terminal records that do not fit their contract', () => {
+  const whole = {
+    ...decisionValue,
+    expected_result: null,
+    labels: [],
+    decided_at: new Date(TIME).toISOString(),
+  };
+  const about = { 'dead-letter-message': 'the value is not JSON', 'dead-letter-stage': 'decode' };
+  const fitting = new Complaints();
+  judgeContracts([decision(whole)], [letter('x', about)], fitting);
+  assert.deepEqual(fitting.list(), []);
+  const unfit = new Complaints();
+  judgeContracts([decision({ ...whole, decided_at: 'now' })], [letter('x', { ...about, 'dead-letter-offset': '-1' })], unfit);
+  assert.equal(unfit.list().length, 2);
+  assert.match(unfit.list().join(), /decision\.schema\.json: \/decided_at.*dead-letter\.schema\.json: \/dead-letter-offset/);
+});

@@ -1,0 +1,54 @@
+/** Events of the kill test and of chaos, each with what must become of it. */
+import type { RecordHeaders } from '../../../src/core/record.ts';
+
+/** A record that is imported. */
+export interface ImportedRecord {
+  readonly type: string;
+  readonly data: unknown;
+}
+
+export interface Label {
+  readonly name: string;
+  readonly applied: boolean;
+  readonly explanation: string;
+}
+
+/** A decision as the service has it once it is made. */
+export interface MadeDecision {
+  readonly status: 'SUCCESS' | 'ERROR';
+  readonly result: string | null;
+  readonly labels: readonly Label[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** What must be the terminal record of an event. */
+export type Fate =
+  /** Of a review. */
+  | {
+      readonly decision: {
+        readonly status: 'SUCCESS' | 'ERROR';
+        readonly result: string | null;
+        readonly type: string;
+      };
+    }
+  | { readonly receipt: ImportedRecord }
+  /** `decision` undefined: the service does not know the id. */
+  | { readonly lookup: { readonly id: string; readonly decision: MadeDecision | undefined } }
+  /** Its reason. */
+  | { readonly deadLetter: string };
+
+export interface ChaosEvent {
+  readonly partition: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  readonly timestampMs: number;
+  /** Of decisions of reviews, as parsed from the event's text. */
+  readonly metadata: unknown;
+  readonly fate: Fate;
+}
+
+/** The same seed gives the same events. */
+export interface EventSource {
+  next(partition: number): ChaosEvent;
+}

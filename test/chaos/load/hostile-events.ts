@@ -1,0 +1,78 @@
+/** Content events for reviews: hostile metadata, keys and headers, some poison. */
+import { CANARY } from '../../support/canary.ts';
+import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { ChaosEvent, EventSource } from './events.ts';
+import { HostileParts } from './hostile-parts.ts';
+
+/** The sandbox's policy under which the fates come true. */
+export const REVIEW_RULES = {
+  default: 'approved',
+  rules: [
+    { when: { contains: 'cannot be reviewed' }, error: true },
+    {
+      when: { contains: 'forbidden phrase', type: 'comment' },
+      label: 'forbidden',
+      result: 'rejected',
+    },
+  ],
+};
+
+const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
+  { reason: 'null_value', value: () => null },
+  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
+  { reason: 'not_json', value: (n) => Buffer.from([0xff, 0xfe, 0x00, n & 0xff]) },
+  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
+  {
+    reason: 'no_content',
+    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: n })),
+  },
+  {
+    reason: 'empty_content',
+    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: '', n })),
+  },
+  {
+    reason: 'no_type',
+    value: (n) => Buffer.from(JSON.stringify({ content: `typeless ${n} ${CANARY.content}` })),
+  },
+  {
+    reason: 'bad_metadata',
+    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: CANARY.content, metadata: [n] })),
+  },
+];
+
+export class ReviewEvents implements EventSource {
+  readonly #random: SeededRandom;
+  readonly #parts: HostileParts;
+  #made = 0;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    this.#parts = new HostileParts(random);
+  }
+
+  next(partition: number): ChaosEvent {
+    const random = this.#random;
+    const n = this.#made++;
+    const at = this.#parts.envelope(n, partition);
+    if (random.below(60) === 0) {
+      const { reason, value } = POISON[random.below(POISON.length)] as (typeof POISON)[number];
+      return { ...at, value: value(n), metadata: undefined, fate: { deadLetter: reason } };
+    }
+    const type = random.below(3) === 0 ? 'comment' : 'post';
+    const metadata = this.#parts.object(n);
+    const roll = random.below(100);
+    const said = roll < 1 ? 'cannot be reviewed' : roll < 15 ? 'a forbidden phrase' : 'harmless';
+    // Looked for in all that the connector says and leaves (judge-silence.ts).
+    const own = n % 3 === 0 ? `${CANARY.content} ` : '';
+    const content = `=${n}, "${said}"\r\n${own}${'words '.repeat(random.below(40))}`;
+    const value = Buffer.from(`{"type":"${type}","content":${JSON.stringify(content)},"metadata":${metadata}}`);
+    const failed = said === 'cannot be reviewed';
+    const rejected = said === 'a forbidden phrase' && type === 'comment';
+    const decision = {
+      status: failed ? 'ERROR' : 'SUCCESS',
+      result: failed ? null : rejected ? 'rejected' : 'approved',
+      type,
+    } as const;
+    return { ...at, value, metadata: JSON.parse(metadata), fate: { decision } };
+  }
+}

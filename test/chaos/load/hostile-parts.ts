@@ -1,0 +1,55 @@
+/** What events of every kind have in common: hostile keys, headers and objects, the same for the same seed. */
+import fc from 'fast-check';
+import type { RecordHeaders } from '../../../src/core/record.ts';
+import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
+import { headerList } from '../../support/headers.ts';
+import type { SeededRandom } from '../../support/memory/clock.ts';
+
+/** Headers that terminal records must carry; events have others too, that they must not. */
+export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;
+
+/** Name of the member by which every object is unlike all others. */
+export const NUMBER = 'chaos number';
+
+/** Distinct objects: a batch has a column for each name in them, so a few hundred shapes are as many as a service would meet. */
+const SHAPES = 150;
+
+export interface Envelope {
+  readonly partition: number;
+  readonly key: Buffer | null;
+  readonly headers: RecordHeaders;
+  readonly timestampMs: number;
+}
+
+export class HostileParts {
+  readonly #random: SeededRandom;
+  readonly #shapes: readonly string[];
+  readonly #keys: readonly (Buffer | null)[];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    const seed = random.below(2 ** 31);
+    this.#shapes = fc.sample(metadataText, { numRuns: SHAPES, seed });
+    this.#keys = fc.sample(keyBytes, { numRuns: SHAPES, seed });
+  }
+
+  /** Of the nth event. */
+  envelope(n: number, partition: number): Envelope {
+    const random = this.#random;
+    const key = random.below(10) === 0 ? (this.#keys[random.below(SHAPES)] as Buffer | null) : Buffer.from(`user-${n % 997}`);
+    const headers = headerList({
+      trace: `trace-${n}`,
+      binary: Buffer.from([0, 0xff, n & 0xff]),
+      internal: 'stays behind',
+    });
+    return { partition, key, headers, timestampMs: Date.now() };
+  }
+
+  /** JSON text of an object that is the nth event's own. */
+  object(n: number): string {
+    const own = `${JSON.stringify(NUMBER)}:${n}`;
+    if (this.#random.below(4) > 0) return `{${own},"user":{"id":${n},"tags":["a","b",null]},"zip":"00${n}","ok":true}`;
+    const shape = this.#shapes[this.#random.below(SHAPES)] as string;
+    return shape === '{}' ? `{${own}}` : `{${own},${shape.slice(1)}`;
+  }
+}

@@ -1,0 +1,93 @@
+/** Ids of decisions to look up: most are made at the service before they are asked for, some it never heard of; some poison. */
+import type { MadeDecision as DecisionToMake } from '../../../src/sandbox/decisions/made-decisions.ts';
+import { CANARY } from '../../support/canary.ts';
+import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
+import { HostileParts } from './hostile-parts.ts';
+
+/** Of ids, to begin with: what has to be escaped in an address, and what could be taken for something else. */
+const PREFIXES = ['decision-', 'decision-', 'decision-', 'a/b?c#', '100 % ü🙂 ', '%2F..%2f', '"{', "é'&"];
+const EXPLANATIONS = [
+  'Speaks of winning a prize.',
+  '',
+  'line\r\n"quoted", =1+1',
+  '\u2028 🙂 \ud800',
+  `Quotes "${CANARY.content}".`,
+];
+/** In place of the policy's time: nine of ten are made at once. */
+const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
+
+const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
+  { reason: 'null_value', value: () => null },
+  { reason: 'empty_content', value: () => Buffer.from(' \n') },
+  { reason: 'no_content', value: () => Buffer.from('..') },
+  { reason: 'no_content', value: (n) => Buffer.from([0xff, n & 0xff]) },
+];
+
+export class LookupEvents implements EventSource {
+  readonly #random: SeededRandom;
+  readonly #parts: HostileParts;
+  #made = 0;
+  #toMake: DecisionToMake[] = [];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    this.#parts = new HostileParts(random);
+  }
+
+  next(partition: number): ChaosEvent {
+    const random = this.#random;
+    const n = this.#made++;
+    const at = { ...this.#parts.envelope(n, partition), metadata: undefined };
+    if (random.below(60) === 0) {
+      const { reason, value } = POISON[random.below(POISON.length)] as (typeof POISON)[number];
+      return { ...at, value: value(n), fate: { deadLetter: reason } };
+    }
+    const id = `${this.#one(PREFIXES)}${n}`;
+    const value = Buffer.from(id);
+    if (random.below(40) === 0) return { ...at, value, fate: { lookup: { id, decision: undefined } } };
+    const decision = this.#decision(n);
+    const { status, result, labels, metadata } = decision;
+    this.#toMake.push({
+      decision_id: id,
+      pending: this.#one(PENDING),
+      decision_status: status,
+      result: status === 'ERROR' ? 'not to be seen' : result,
+      labels: [...labels],
+      metadata: { ...metadata } as DecisionToMake['metadata'],
+    });
+    const seen = status === 'ERROR' ? { ...decision, result: null, labels: [] } : decision;
+    return { ...at, value, fate: { lookup: { id, decision: seen } } };
+  }
+
+  /** Decisions that must be made at the service before the events since the last call are written. */
+  toMake(): readonly DecisionToMake[] {
+    const all = this.#toMake;
+    this.#toMake = [];
+    return all;
+  }
+
+  #decision(n: number): MadeDecision {
+    const random = this.#random;
+    const labels = Array.from({ length: random.below(3) }, (_, label) => ({
+      name: `label ${label}`,
+      applied: random.below(2) === 0,
+      explanation: this.#one(EXPLANATIONS),
+    }));
+    return {
+      status: random.below(20) === 0 ? 'ERROR' : 'SUCCESS',
+      result: random.below(20) === 0 ? null : `result of ${n}`,
+      labels,
+      metadata: {
+        n,
+        zip: `00${n}`,
+        Status: '',
+        'ü "x"': [null, 0.1, 1e21, { deep: this.#one(EXPLANATIONS) }],
+      },
+    };
+  }
+
+  #one<T>(from: readonly T[]): T {
+    return from[this.#random.below(from.length)] as T;
+  }
+}

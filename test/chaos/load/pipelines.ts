@@ -1,0 +1,96 @@
+/** Pipelines of all kinds as the kill test and chaos set them up, and the events that they are fed with. */
+import type { SeededRandom } from '../../support/memory/clock.ts';
+import type { PipelineSetup, StackOptions } from '../../support/stack.ts';
+import type { EventSource } from './events.ts';
+import { ReviewEvents } from './hostile-events.ts';
+import { RETURNED_HEADERS } from './hostile-parts.ts';
+import { ImportEvents } from './import-events.ts';
+import { LookupEvents } from './lookup-events.ts';
+
+export const KINDS = ['review', 'import', 'lookup'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** What a test chooses. */
+export interface Choices {
+  readonly uploadGrace: string;
+  /** Of reviews; default: found by its name. */
+  readonly resultColumn?: string;
+  readonly kafka: Readonly<Record<string, string>>;
+}
+
+interface Size {
+  readonly partitions: number;
+  readonly shards: number;
+  readonly maxRows: number;
+  readonly maxAge: string;
+  /** Of an idle fetch: each pipeline has consumers of its own, and all share two cores. */
+  readonly maxWait: string;
+}
+
+/** Reviews are most of the work; their shards are of one and of two partitions. */
+const SIZES: Readonly<Record<Kind, Size>> = {
+  review: { partitions: 6, shards: 4, maxRows: 250, maxAge: '600ms', maxWait: '100ms' },
+  import: { partitions: 3, shards: 2, maxRows: 40, maxAge: '1500ms', maxWait: '300ms' },
+  lookup: { partitions: 2, shards: 2, maxRows: 20, maxAge: '1500ms', maxWait: '300ms' },
+};
+
+/** Neither refuses a timestamp, nor removes a record because of it. */
+const ANY_TIMESTAMP = {
+  'message.timestamp.after.max.ms': String(2n ** 63n - 1n),
+  'retention.ms': '-1',
+};
+
+export const partitionsOf = (kind: Kind): number => SIZES[kind].partitions;
+
+/**
+ * One pipeline of each of these kinds, in their order.
+ * @param registered whether review events are written with the schemas of a registry
+ */
+export function setupOf(
+  [first, ...others]: readonly [Kind, ...Kind[]],
+  choices: Choices,
+  registered = false,
+): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
+  const setup = (kind: Kind) => pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
+  return { ...setup(first), beside: others.map(setup) };
+}
+
+function pipelineOf(kind: Kind, { uploadGrace, resultColumn, kafka }: Choices, format: string): PipelineSetup {
+  const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
+  return {
+    partitions,
+    sourceSettings: ANY_TIMESTAMP,
+    decisionPartitions: kind === 'review' ? 3 : 1,
+    pipeline: {
+      name: kind,
+      kind,
+      source: { format },
+      journal: { partitions: shards },
+      batch: { maxRows, maxAge },
+      output: { headers: [...RETURNED_HEADERS] },
+      review: {
+        poll: { initial: '50ms', max: '500ms' },
+        uploadGrace,
+        missingGrace: '3s',
+        typePause: '2s',
+        // More than the faults of a run can use up for one record.
+        attempts: 20,
+        errorRows: 'retry',
+        errorRowAttempts: 2,
+        ...(resultColumn === undefined || kind !== 'review' ? {} : { resultColumn }),
+      },
+      kafka: { ...kafka, maxWait },
+    },
+  };
+}
+
+export function eventsOf(kind: Kind, random: SeededRandom): EventSource {
+  switch (kind) {
+    case 'review':
+      return new ReviewEvents(random);
+    case 'import':
+      return new ImportEvents(random);
+    case 'lookup':
+      return new LookupEvents(random);
+  }
+}

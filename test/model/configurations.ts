@@ -1,0 +1,110 @@
+/** The runs of the model, by name, with what each must find. */
+import type { Rules } from './rules.ts';
+
+export type Expected =
+  | {
+      readonly found: 'live';
+      readonly states: number;
+      readonly transitions: number;
+      readonly done: number;
+    }
+  | { readonly found: 'violation'; readonly what: string; readonly steps: number }
+  | { readonly found: 'stuck'; readonly steps: number };
+
+export interface Configuration {
+  readonly name: string;
+  readonly records: string;
+  readonly slots: number;
+  /** What differs from the rules of the connector. */
+  readonly rules: Partial<Rules>;
+  /** false: safety only, which takes much less memory. */
+  readonly live?: false;
+  /** undefined: too large to have been counted here. */
+  readonly expected: Expected | undefined;
+}
+
+const TWO_JOBS = 'I1: two live jobs name one offset';
+const TWICE = 'I2: second terminal record for one offset';
+
+/**
+ * The rules of the connector: safe and live. Small enough for every run of the tests. `keepsStateWithoutShard` is more than the
+ * connector does: it throws away what it has of a shard that the group gave to another instance.
+ */
+export const DESIGN: readonly Configuration[] = [
+  design('design-2', 'A0.A0', 4, {}, [329_841, 3_123_095, 296]),
+  design('design-2-types', 'A0.B0', 4, {}, [135_105, 1_285_923, 264]),
+  design('design-2-partitions', 'A0.A1', 4, {}, [289_809, 2_721_071, 256]),
+  design('design-2-source-order', 'A0.B0', 4, { decisionsInSourceOrder: true }, [178_417, 1_663_339, 296]),
+  design('design-2-refused-types', 'A0.B0', 4, { deadLettersRefusedTypes: true }, [138_953, 1_322_979, 264]),
+  design('design-3-dead-letter', 'A0.X0.B0', 2, {}, [243_769, 2_221_671, 320]),
+  design('design-3-no-kept-state', 'A0.A0.B0', 2, { keepsStateWithoutShard: false }, [543_997, 5_029_201, 248]),
+  design('design-reset', 'A0.B0', 3, { reset: 'keeps-live-jobs' }, [257_491, 2_341_671, 696]),
+  design('design-reset-dead-letter', 'A0.X1', 3, { reset: 'keeps-live-jobs' }, [24_635, 184_983, 572]),
+];
+
+/** The same for more records and more batches: by command. The first ones take minutes, those of four records hours. */
+export const LARGE: readonly Configuration[] = [
+  design('design-3', 'A0.A0.B0', 2, {}, [1_106_721, 9_952_223, 488]),
+  design('design-3-two-partitions', 'A0.B1.A1', 2, {}, [1_118_833, 10_085_339, 440]),
+  design('design-3-source-order', 'A0.B1.A1', 2, { decisionsInSourceOrder: true }, [1_309_729, 11_547_379, 568]),
+  design('design-3-four-batches', 'A0.A0.B0', 4, {}, undefined),
+  // As an earlier draft had it: intake's own position goes back for a retry, and jobs are journaled in order.
+  design('draft-3-shared-rewind', 'A0.A0.B0', 4, { rewinds: 'shared', jobsInOrder: true }, [11_750_529, 129_815_659, 624]),
+  design('design-4-dead-letter', 'A0.X0.B0.A0', 3, { readsDuringTransactions: false }, undefined),
+  {
+    ...design('design-4', 'A0.B0.A0.B0', 3, { readsDuringTransactions: false }, undefined),
+    live: false,
+  },
+  {
+    ...design('design-4-two-partitions', 'A0.B1.A1.B0', 3, { readsDuringTransactions: false }, undefined),
+    live: false,
+  },
+];
+
+/** The earlier draft that the first counterexamples are about. */
+const DRAFT: Partial<Rules> = { progress: 'cursors', jobsInOrder: true, rewinds: 'shared' };
+
+/** An earlier draft, or a rule taken away: what goes wrong then. Each is played against the connector by the test of its name. */
+export const COUNTEREXAMPLES: readonly Configuration[] = [
+  broken('cursors-dead-letter', 'A0.X0.B0', DRAFT, TWICE, 16),
+  broken('cursors-oversized-item', 'A0.X0.B0', { ...DRAFT, undecodableHasType: true }, TWICE, 16),
+  broken('cursors-any-order', 'A0.A0.B0', { ...DRAFT, jobsInOrder: false }, TWO_JOBS, 16),
+  broken('cursors-recomputed', 'A0.B0', { ...DRAFT, cursorsOnlyGrow: false }, TWO_JOBS, 18),
+  broken('no-cursor', 'A0.B0', { ...DRAFT, honoursProgress: false }, TWO_JOBS, 16),
+  broken('rewind-rebuffers', 'A0.B0', { ...DRAFT, intakeKnowsWhatItTook: false }, TWO_JOBS, 16),
+  broken('reset-as-written', 'A0.B0', { ...DRAFT, reset: 'forgets-cursors' }, TWO_JOBS, 18),
+  stuck('no-seek-at-join', 'A0', { rewinds: 'shared', seeksAtJoin: false }, 10),
+  broken('no-seek-and-no-check', 'A0.B0', { seeksAtJoin: false, intakeKnowsWhatItTook: false }, TWO_JOBS, 11),
+  stuck('barrier-by-content-compacted', 'A0', { barrierByContent: true }, 6),
+  broken('stale-offset-taken-for-reset', 'A0.B0', { believesStaleOffsets: true }, TWO_JOBS, 14),
+  broken('no-fence', 'A0.B0', { fences: false }, TWO_JOBS, 15),
+  broken('no-barrier', 'A0.B0', { barrier: false }, TWO_JOBS, 13),
+  broken('no-chunk-bookkeeping', 'A0.A0', { chunksShrinkJob: false }, 'I1: a live job names a settled offset', 13),
+  broken('no-row-dedup', 'A0.A0', { dropsSettledRows: false }, TWICE, 15),
+  broken('no-set', 'A0.B0', { honoursProgress: false }, TWO_JOBS, 16),
+  broken('upload-first', 'A0', { journalsBeforeUpload: false }, 'I4: upload without a committed job record', 7),
+  broken('move-in-two', 'A0.B0', { movesAtOnce: false }, TWO_JOBS, 12),
+  broken('blind-retry', 'A0.A0', { retriesBlindly: true }, TWICE, 14),
+  stuck('no-abandon', 'A0', { abandonsStuckUploads: false }, 7),
+];
+
+type Counts = readonly [states: number, transitions: number, done: number];
+
+function design(name: string, records: string, slots: number, rules: Partial<Rules>, counts: Counts | undefined): Configuration {
+  const [states = 0, transitions = 0, done = 0] = counts ?? [];
+  return {
+    name,
+    records,
+    slots,
+    rules,
+    expected: counts && { found: 'live', states, transitions, done },
+  };
+}
+
+function broken(name: string, records: string, rules: Partial<Rules>, what: string, steps: number): Configuration {
+  return { name, records, slots: 4, rules, expected: { found: 'violation', what, steps } };
+}
+
+function stuck(name: string, records: string, rules: Partial<Rules>, steps: number): Configuration {
+  return { name, records, slots: 4, rules, expected: { found: 'stuck', steps } };
+}

@@ -1,0 +1,129 @@
+/**
+ * What is modelled: the rules of a shard's protocol, each of which can be taken away, and the mistakes that can be made instead.
+ * The defaults are the rules that the connector keeps; docs/protocol/README.md says where its code keeps them.
+ */
+export interface Rules {
+  /** How progress is recorded: an explicit set of claimed offsets, or a cursor per content type (a draft that was not safe). */
+  readonly progress: 'set' | 'cursors';
+  /** A restart honours the recorded progress; false: only the watermark, which is the group's committed offset. */
+  readonly honoursProgress: boolean;
+  /** Cursors never move back; false: they are computed from memory alone. */
+  readonly cursorsOnlyGrow: boolean;
+  /** A record that cannot be decoded counts as one of type A, as an oversized item would (cursors only). */
+  readonly undecodableHasType: boolean;
+  /** Jobs of one type are journaled in the order of their offsets; false: in any order. */
+  readonly jobsInOrder: boolean;
+  /** Initialising the transactional producer fences the one before it. */
+  readonly fences: boolean;
+  /** Fence first, then replay to the own owner record; false: replay to the visible end, then fence. */
+  readonly barrier: boolean;
+  /** The replay waits for the very content of its owner record, which compaction may have removed for a newer one. */
+  readonly barrierByContent: boolean;
+  /** The claim may read committed offsets one commit late, and believes that one which differs is a reset. */
+  readonly believesStaleOffsets: boolean;
+  /** Each chunk of decisions shrinks the job's record in its transaction; false: only the last one touches it. */
+  readonly chunksShrinkJob: boolean;
+  /** Rows that are settled already are dropped. */
+  readonly dropsSettledRows: boolean;
+  /** The upload comes after the job's record is committed. */
+  readonly journalsBeforeUpload: boolean;
+  /** A batch stuck in waiting for its upload is given up for a new one. */
+  readonly abandonsStuckUploads: boolean;
+  /** A retry writes its new job and shrinks the old one in one transaction; false: the new one first. */
+  readonly movesAtOnce: boolean;
+  /** After a lost reply the owner keeps its view and tries again. */
+  readonly retriesBlindly: boolean;
+  /**
+   * What a retry reads again: `apart`, by a reader of its own; or `shared`, by moving intake's position back, as an earlier draft
+   * did. Intake then passes records again that it has buffered.
+   */
+  readonly rewinds: 'apart' | 'shared';
+  /** Intake does not buffer again what it has taken and not committed yet. */
+  readonly intakeKnowsWhatItTook: boolean;
+  /** An owner that rejoins seeks to its own position; false: it goes on from the committed offset. */
+  readonly seeksAtJoin: boolean;
+  /** An instance that learns that its shard is somebody else's keeps its state in case it comes back; false: throws it away. */
+  readonly keepsStateWithoutShard: boolean;
+  /**
+   * `output.order: source`: a job publishes when no job submitted earlier has records left in its partitions; jobs of one type
+   * are journaled in order.
+   */
+  readonly decisionsInSourceOrder: boolean;
+  /** Records that decode may end as dead letters before they are in a job, as those of a type do that the service refuses. */
+  readonly deadLettersRefusedTypes: boolean;
+  /** Intake reads while a transaction is under way; false makes the state space smaller. */
+  readonly readsDuringTransactions: boolean;
+  /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-cursors` is an earlier draft. */
+  readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-cursors';
+}
+
+export const RULES: Rules = {
+  progress: 'set',
+  honoursProgress: true,
+  cursorsOnlyGrow: true,
+  undecodableHasType: false,
+  jobsInOrder: false,
+  fences: true,
+  barrier: true,
+  barrierByContent: false,
+  believesStaleOffsets: false,
+  chunksShrinkJob: true,
+  dropsSettledRows: true,
+  journalsBeforeUpload: true,
+  abandonsStuckUploads: true,
+  movesAtOnce: true,
+  retriesBlindly: false,
+  rewinds: 'apart',
+  intakeKnowsWhatItTook: true,
+  seeksAtJoin: true,
+  keepsStateWithoutShard: true,
+  decisionsInSourceOrder: false,
+  deadLettersRefusedTypes: false,
+  readsDuringTransactions: true,
+  reset: 'none',
+};
+
+export const TYPES = ['A', 'B'] as const;
+/** Index of a record that cannot be decoded. */
+export const UNDECODABLE = 2;
+export const MAX_RECORDS = 4;
+
+export interface SourceRecord {
+  readonly type: number;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** The records of the source topic, and the bounds of the world. */
+export interface Scenario {
+  readonly records: readonly SourceRecord[];
+  /** Index of the record at each offset, by partition. */
+  readonly partitions: readonly (readonly number[])[];
+  /** Batches that anybody remembers at once. A forgotten one makes room, so attempts are not bounded. */
+  readonly slots: number;
+  readonly maxRows: number;
+  readonly maxChunk: number;
+}
+
+/**
+ * @param records content type and partition of each, such as `A0.X0.B1`; X cannot be decoded.
+ * @throws Error when that is not what is written there.
+ */
+export function scenario(records: string, slots: number): Scenario {
+  const partitions: [number[], number[]] = [[], []];
+  const all = records.split('.').map((text, index): SourceRecord => {
+    const [, type, partition] = /^([ABX])([01])$/.exec(text) ?? [];
+    const offsets = partitions[Number(partition)];
+    if (type === undefined || offsets === undefined || index >= MAX_RECORDS)
+      throw new Error(`records must be like A0.X0.B1, up to ${MAX_RECORDS} of them: ${records}`);
+    offsets.push(index);
+    return { type: 'ABX'.indexOf(type), partition: Number(partition), offset: offsets.length - 1 };
+  });
+  return {
+    records: all,
+    partitions: partitions[1].length > 0 ? partitions : [partitions[0]],
+    slots,
+    maxRows: 2,
+    maxChunk: 2,
+  };
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
+import fc from 'fast-check';
+import { evaluator } from '../../../src/events/expression/evaluator.ts';
+import { compileExpression, EvaluationProblem, expressionProblem } from '../../../src/events/expression/index.ts';
+import { parsePath, valueAt } from '../../../src/events/expression/path.ts';
+import { parseExpression } from '../../../src/events/expression/syntax.ts';
+import { inputOf } from '../../unit/events/event-input.ts';
+import { decimals } from '../kinds/review/decimals.ts';
+import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
+
+/** Steps that documents below have, and others. */
+const name = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom('a', 'b', 'a.b', 'length', '__proto__', 'constructor', '0', 'rawJSON'),
+  },
+  hostileKey,
+);
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, depthSize: 'medium' },
+    fc.constantFrom(null, true, 0, 1.5, '', 'x', []),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map((members) => Object.fromEntries(members)),
+  ),
+}));
+const document = fc.array(fc.tuple(name, value), { maxLength: 4 }).map((members): object => Object.fromEntries(members));
+const path = fc.array(
+  name.filter((step) => step !== ''),
+  { minLength: 1, maxLength: 4 },
+);
+
+/** As configuration writes it: quotes where they are needed, and sometimes where they are not. */
+const written = (steps: readonly string[], quoted: boolean) =>
+  steps.map((step) => (!quoted && /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? step : JSON.stringify(step))).join('.');
+
+test('the fast way through a plain path finds what the interpreter finds', () => {
+  fc.assert(
+    fc.property(document, path, fc.boolean(), (json, steps, quoted) => {
+      const text = written(steps, quoted);
+      const parsed = parsePath(text);
+      assert.deepEqual(parsed, steps);
+      const { node } = parseExpression(text);
+      assert.ok(node);
+      const input = inputOf(JSON.stringify(json));
+      assert.deepEqual(valueAt(input.event.document, steps) ?? null, evaluator.evaluate(node, input));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a path is plain only where the library reads the same path', () => {
+  const almost = fc.array(fc.constantFrom('a', 'b1', '_', '.', '"', '\\', '"x"', '"a.b"', ' ', '@', '[0]', '-', 'let', "'"), {
+    maxLength: 6,
+  });
+  fc.assert(
+    fc.property(
+      almost.map((parts) => parts.join('')),
+      (text) => {
+        const steps = parsePath(text);
+        if (steps === undefined || steps.length === 0) return;
+        const data = steps.reduceRight<unknown>((inner, step) => Object.fromEntries([[step, inner]]), 'found');
+        assert.equal(TreeInterpreter.search(compile(text), data as never), 'found', text);
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+const PARTS = [
+  ...[
+    'a',
+    'b',
+    '"a.b"',
+    '@',
+    '$',
+    '*',
+    '.',
+    '[',
+    ']',
+    '[]',
+    '[0]',
+    '[-1]',
+    '[::2]',
+    '[?',
+    '{',
+    '}',
+    '(',
+    ')',
+    ':',
+    ',',
+    '|',
+    '||',
+    '&&',
+    '!',
+    '&',
+  ],
+  ...[
+    '==',
+    '<',
+    '>=',
+    '+',
+    '-',
+    '*',
+    '/',
+    '%',
+    '?',
+    "'x'",
+    '`1`',
+    '`[1,{"a":2}]`',
+    '`null`',
+    '`1e400`',
+    ' ',
+    'let $x = a in ',
+    '$x',
+  ],
+  ...[
+    'length(',
+    'sort(',
+    'map(&',
+    'merge(',
+    'to_string(',
+    'join(',
+    'contains(',
+    'sum(',
+    'max_by(',
+    "header('h')",
+    'key()',
+    'type(',
+    'group_by(',
+  ],
+];
+
+test('any text is an expression or is refused, and an expression finds something in any document or says why not', () => {
+  const whole = fc.constantFrom(
+    ...[
+      'a.b[?a > b].a',
+      'sort(a)',
+      'merge(@, a)',
+      'a[*].b | [0]',
+      '*.a',
+      'items(@)',
+      'to_string(@)',
+      'map(&[@, $], a)',
+      'from_items(items(@))',
+    ],
+    ...[
+      'group_by(a, &to_string(@))',
+      'sort_by(a, &b)',
+      'reverse(a)',
+      'zip(a, b)',
+      'a[::-1]',
+      'join(a, keys(@))',
+      'values(@)',
+      'sum(a) / length(b)',
+      'a == b',
+    ],
+  );
+  const expression = fc.oneof(
+    { weight: 3, arbitrary: whole },
+    {
+      weight: 2,
+      arbitrary: fc.array(fc.constantFrom(...PARTS), { maxLength: 10 }).map((parts) => parts.join('')),
+    },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+  );
+  fc.assert(
+    fc.property(expression, metadataText, document, (text, hostile, json) => {
+      if (expressionProblem(text) !== undefined) {
+        assert.throws(() => compileExpression(text), RangeError);
+        return;
+      }
+      const compiled = compileExpression(text);
+      for (const source of [hostile, JSON.stringify(json)]) {
+        try {
+          const result = compiled.exactly(inputOf(source));
+          // Something that JSON can say: no NaN, no function, nothing that an object inherits.
+          if (result !== undefined) assert.ok(JSON.stringify(result) !== undefined);
+        } catch (error) {
+          assert.ok(error instanceof EvaluationProblem, String(error));
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('what an expression selects keeps the digits of every number', () => {
+  fc.assert(
+    fc.property(metadataText, (text) => {
+      const source = `{"metadata":${text}}`;
+      const { metadata } = decimals(source);
+      for (const expression of ['metadata', '@.metadata', '{m: metadata}.m', 'not_null(none, metadata)']) {
+        const result = JSON.stringify(compileExpression(expression).exactly(inputOf(source)));
+        assert.deepEqual(decimals(`{"metadata":${result}}`).metadata, metadata, expression);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

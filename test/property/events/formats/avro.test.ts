@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import avsc from 'avsc';
+import fc from 'fast-check';
+import { readAvro } from '../../../support/avro.ts';
+
+/** A schema, with a value as avsc writes it and as JSON text. */
+interface Sample {
+  readonly schema: unknown;
+  readonly value: unknown;
+  readonly json: string;
+}
+
+const of =
+  (schema: unknown) =>
+  (value: unknown, json: string): Sample => ({ schema, value, json });
+const text = fc.string({ unit: 'binary', maxLength: 8 });
+const float = fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) => Math.fround(value));
+
+/** Decimals as bytes: two's complement, big endian, in as few bytes as hold it or one more. */
+const decimal = fc
+  .tuple(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(20), fc.boolean())
+  .map(([unscaled, scale, wide]) => {
+    const size = Math.ceil((unscaled.toString(2).length + 1) / 8) + (wide ? 1 : 0);
+    const hex = BigInt.asUintN(size * 8, unscaled)
+      .toString(16)
+      .padStart(size * 2, '0');
+    const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(scale + 1, '0');
+    const whole = digits.slice(0, digits.length - scale);
+    const json = `${unscaled < 0n ? '-' : ''}${whole}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`;
+    return of({ type: 'bytes', logicalType: 'decimal', precision: 26, scale })(Buffer.from(hex, 'hex'), json);
+  });
+
+const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
+  sample: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.constant(of('null')(null, 'null')),
+    fc.boolean().map((value) => of('boolean')(value, String(value))),
+    fc
+      .maxSafeInteger()
+      .map((value) => value | 0)
+      .map((value) => of('int')(value, String(value))),
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((value) => of('long')(value, String(value))),
+    fc
+      .double({ noNaN: true, noDefaultInfinity: true })
+      .map((value) => of('double')(value, Object.is(value, -0) ? '-0.0' : String(value))),
+    float.map((value) => of('float')(value, '#float')),
+    text.map((value) => of('string')(value, JSON.stringify(value))),
+    fc
+      .uint8Array({ maxLength: 8 })
+      .map((value) => of('bytes')(Buffer.from(value), JSON.stringify(Buffer.from(value).toString('base64')))),
+    decimal,
+    tie('sample').chain(({ schema, value, json }) =>
+      fc
+        .nat(3)
+        .map((count) => of({ type: 'array', items: schema })(Array(count).fill(value), `[${Array(count).fill(json).join()}]`)),
+    ),
+    fc
+      .tuple(tie('sample'), fc.uniqueArray(text, { maxLength: 3 }))
+      .map(([{ schema, value, json }, keys]) =>
+        of({ type: 'map', values: schema })(
+          new Map(keys.map((key) => [key, value])),
+          `{${keys.map((key) => `${JSON.stringify(key)}:${json}`).join()}}`,
+        ),
+      ),
+    fc.array(tie('sample'), { maxLength: 4 }).map((parts) =>
+      of({
+        type: 'record',
+        fields: parts.map(({ schema }, index) => ({ name: `f${index}`, type: schema })),
+      })(
+        parts.map(({ value }) => value),
+        `{${parts.map(({ json }, index) => `"f${index}":${json}`).join()}}`,
+      ),
+    ),
+  ),
+}));
+
+/** The bytes by avsc's own primitives, so that nothing here repeats the reader. */
+function bytesOf(schema: unknown, value: unknown): Buffer {
+  if (typeof schema === 'string')
+    return schema === 'long' ? LONG.toBuffer(value) : avsc.Type.forSchema(schema as 'int').toBuffer(value);
+  const { type, items, values, fields } = schema as {
+    type: string;
+    items: unknown;
+    values: unknown;
+    fields: { type: unknown }[];
+  };
+  const count = (size: number) => avsc.Type.forSchema('int').toBuffer(size);
+  if (type === 'array') {
+    const list = value as unknown[];
+    return Buffer.concat([
+      ...(list.length === 0 ? [] : [count(list.length), ...list.map((item) => bytesOf(items, item))]),
+      count(0),
+    ]);
+  }
+  if (type === 'map') {
+    const entries = [...(value as Map<string, unknown>)].flatMap(([key, item]) => [
+      bytesOf('string', key),
+      bytesOf(values, item),
+    ]);
+    return Buffer.concat([...(entries.length === 0 ? [] : [count(entries.length / 2), ...entries]), count(0)]);
+  }
+  if (type === 'record') return Buffer.concat(fields.map((field, index) => bytesOf(field.type, (value as unknown[])[index])));
+  return bytesOf(type, value);
+}
+
+const LONG = avsc.types.LongType.__with({
+  fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
+  toBuffer: (value: bigint) => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(value);
+    return bytes;
+  },
+  fromJSON: BigInt,
+  toJSON: String,
+  isValid: (value: unknown) => typeof value === 'bigint',
+  compare: () => 0,
+});
+
+/** Records need names of their own. */
+function named(schema: unknown, next = { name: 0 }): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => named(part, next));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).map(([key, part]) => [key, named(part, next)]);
+  const name = (schema as { type?: unknown }).type === 'record' ? { name: `R${next.name++}` } : {};
+  return { ...Object.fromEntries(parts), ...name };
+}
+
+test('what avsc writes is read with every digit, whatever the schema', () => {
+  fc.assert(
+    fc.property(sample, ({ schema, value, json }) => {
+      const { event, poison } = readAvro(
+        named({ type: 'record', fields: [{ name: 'v', type: schema }] }),
+        bytesOf(schema, value),
+      );
+      assert.equal(poison, undefined);
+      const exact = JSON.stringify(event?.exact());
+      // Which text a float has is its own property.
+      const pattern = JSON.stringify({ v: null }).replace('null', () => json);
+      if (!json.includes('#float')) assert.equal(sorted(exact), sorted(pattern));
+      assert.equal(sorted(JSON.stringify(event?.document)), sorted(JSON.stringify(JSON.parse(exact))));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** Members in one order: keys that look like numbers come first in objects, whatever order they were written in. */
+function sorted(json: string): string {
+  return [...json].sort().join('');
+}
+
+/** The schema with a default at some of its fields, of any kind: of the type, of another, or of none. */
+function withDefaults(schema: unknown, defaults: Iterator<unknown>): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => withDefaults(part, defaults));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.entries(schema).map(([key, part]) => [key, withDefaults(part, defaults)]);
+  const { value } = 'name' in schema && !('fields' in schema) ? defaults.next() : {};
+  return { ...Object.fromEntries(parts), ...(value === undefined ? {} : { default: value }) };
+}
+
+test('a schema with defaults, whatever they are, reads as the same one without', () => {
+  const defaults = fc.infiniteStream(fc.option(fc.jsonValue({ maxDepth: 2 }), { nil: undefined }));
+  fc.assert(
+    fc.property(sample, defaults, ({ schema, value }, stream) => {
+      const field = [
+        { name: 'v', type: schema },
+        { name: 'default', type: ['string', { type: 'null' }] },
+      ];
+      const plain = named({ type: 'record', fields: field });
+      const bytes = Buffer.concat([bytesOf(schema, value), Buffer.of(0, 2, 0x61)]);
+      const [one, other] = [readAvro(plain, bytes), readAvro(withDefaults(plain, stream), bytes)];
+      assert.equal(other.poison, undefined);
+      assert.equal(JSON.stringify(other.event?.exact()), JSON.stringify(one.event?.exact()));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a float is a number that is the same float again', () => {
+  fc.assert(
+    fc.property(float, (value) => {
+      const bytes = Buffer.alloc(4);
+      bytes.writeFloatLE(value);
+      const { event } = readAvro({ type: 'map', values: 'float' }, Buffer.concat([Buffer.of(2, 2, 0x61), bytes, Buffer.of(0)]));
+      const read = JSON.parse(JSON.stringify(event?.exact())) as { readonly a: number };
+      assert.ok(Object.is(Math.fround(read.a), value), `${read.a}`);
+    }),
+  );
+});
+
+test('bytes that are anything make an event or a dead letter, soon, and never an exception', () => {
+  fc.assert(
+    fc.property(sample, fc.uint8Array({ maxLength: 60 }), ({ schema }, bytes) => {
+      const read = readAvro(named({ type: 'record', fields: [{ name: 'v', type: schema }] }), Buffer.from(bytes));
+      if (read.poison === undefined) JSON.stringify(read.event.exact());
+      else assert.ok(['undecodable', 'not_an_object'].includes(read.poison.reason));
+    }),
+    { numRuns: 500 },
+  );
+});

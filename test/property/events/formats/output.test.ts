@@ -1,0 +1,331 @@
+/** Whatever the kinds render can be written in every output format, and is read back equal by readers that are not ours. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import protobuf from 'protobufjs';
+import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
+import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
+import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
+import type { OutputContract, RegistryFormatName } from '../../../../src/events/formats/output/contract.ts';
+import { RegisteredFormat } from '../../../../src/events/formats/output/registered-format.ts';
+import { createReceiptRenderer } from '../../../../src/kinds/import/receipt.ts';
+import { createFoundRenderer } from '../../../../src/kinds/lookup/looked-up-decision.ts';
+import { createDecisionRenderer, type DecisionFacts } from '../../../../src/kinds/review/decision.ts';
+import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
+import { contractFile } from '../../../support/contracts.ts';
+import { readAvro } from '../../../support/formats/avro-reader.ts';
+import { decimals } from '../../kinds/review/decimals.ts';
+import { headers, hostileText, keyBytes, metadataText } from '../../kinds/review/hostile.ts';
+
+const SCHEMA_ID = 0x01020304;
+const TOPIC = 'events';
+
+interface Rendered {
+  readonly contract: OutputContract;
+  readonly record: OutgoingRecord;
+  /** Its metadata, as the kind was given it. */
+  readonly metadata: string | undefined;
+}
+
+const error = fc.record({ code: fc.constantFrom('review_failed', 'x'), message: hostileText });
+const source = fc.record({
+  partition: fc.nat(),
+  offset: fc.oneof(fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 53 - 2, 2 ** 53 - 1)),
+  timestampMs: fc.oneof(fc.integer({ min: -1, max: 8.64e15 }), fc.constantFrom(0, 1.7e15, 8.64e15)),
+  key: keyBytes,
+  headers,
+  replay: fc.nat({ max: 2 }),
+});
+const job = fc.record({
+  jobId: fc.constant('j'),
+  remoteId: hostileText,
+  type: hostileText,
+  attempt: fc.nat({ max: 2 ** 31 - 1 }),
+  createdMs: fc.constant(0),
+  decidedAtMs: fc.integer({ min: 0, max: 253402300799999 }),
+});
+/** Label cells as services write them, or worse. */
+const labelCell = fc.oneof(
+  hostileText,
+  fc
+    .array(
+      fc.record({
+        name: hostileText,
+        applied: fc.boolean(),
+        explanation: hostileText,
+        score: fc.double(),
+      }),
+    )
+    .map(toJson),
+  fc.array(fc.record({ name: hostileText, applied: fc.anything(), more: fc.anything() }, { requiredKeys: ['name'] })).map(toJson),
+  metadataText.map((text) => `[{"name":"a","applied":true,"explanation":"b","deep":${text}}]`),
+);
+const facts: fc.Arbitrary<DecisionFacts> = fc.record({
+  status: fc.constantFrom('SUCCESS', 'ERROR'),
+  serviceStatus: fc.option(hostileText, { nil: undefined }),
+  result: fc.option(hostileText, { nil: undefined }),
+  expected: fc.option(hostileText, { nil: undefined }),
+  labels: labelCell.map(readLabels),
+  metadata: metadataText,
+  content: fc.option(hostileText, { nil: undefined }),
+  error: fc.option(error, { nil: undefined }),
+});
+
+function toJson(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+const decisionOf = createDecisionRenderer({ topic: TOPIC, includeContent: true });
+const receiptOf = createReceiptRenderer(TOPIC);
+const foundOf = createFoundRenderer(TOPIC);
+
+const rendered: fc.Arbitrary<Rendered> = fc.oneof(
+  fc.record({ source, facts, job }).map(
+    (one): Rendered => ({
+      contract: 'decision',
+      metadata: one.facts.metadata,
+      record: decisionOf.render(one.source, one.facts, one.job),
+    }),
+  ),
+  fc
+    .record({
+      source,
+      job,
+      facts: fc.record({
+        status: fc.constantFrom('SUCCESS' as const, 'ERROR' as const),
+        importStatus: fc.option(hostileText),
+        error: fc.option(error, { nil: undefined }),
+      }),
+    })
+    .map(
+      (one): Rendered => ({
+        contract: 'receipt',
+        metadata: undefined,
+        record: receiptOf(one.source, one.facts, one.job),
+      }),
+    ),
+  fc
+    .record({
+      source,
+      job,
+      id: hostileText,
+      error: fc.option(error, { nil: undefined }),
+      decision: fc.option(
+        fc.record({
+          rawStatus: hostileText,
+          metadataJson: metadataText,
+          result: fc.option(hostileText),
+          labelsJson: fc.option(
+            fc
+              .array(
+                fc.record({
+                  name: hostileText,
+                  applied: fc.boolean(),
+                  explanation: fc.option(hostileText),
+                }),
+                {
+                  maxLength: 3,
+                },
+              )
+              .map((labels) => JSON.stringify(labels)),
+          ),
+        }),
+        { nil: undefined },
+      ),
+    })
+    .map(({ source: from, id, ...one }): Rendered => {
+      const item = { ...from, type: 't', content: id, metadata: {}, expected: undefined, bytes: 1 };
+      return {
+        contract: 'looked-up-decision',
+        metadata: one.decision?.metadataJson ?? '{}',
+        record: foundOf(item, one.decision, one.error, one.job),
+      };
+    }),
+);
+
+const formats = new Map<string, RegisteredFormat>();
+function framed({ contract, record }: Rendered, format: RegistryFormatName): Buffer {
+  const key = `${contract} ${format}`;
+  let writer = formats.get(key);
+  if (writer === undefined) {
+    writer = new RegisteredFormat({ contract, format, topic: 'decisions', subject: 'topic-name' });
+    writer.writeWith(SCHEMA_ID);
+    formats.set(key, writer);
+  }
+  const written = writer.encode(record);
+  assert.deepEqual([written.key, written.headers], [record.key, record.headers]);
+  const value = written.value as Buffer;
+  assert.deepEqual([...value.subarray(0, 5)], [0, 1, 2, 3, 4]);
+  return value.subarray(5);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What the JSON says, in the terms of the other two: texts that UTF-8 can hold, instants in ms, JSON text for open objects. */
+function said(
+  { record, metadata: given }: Rendered,
+  [extra, metadataName, at]: readonly [string, string, (name: string) => string],
+): Members {
+  const {
+    labels,
+    metadata,
+    source: from,
+    decided_at,
+    error: failure,
+    batch,
+    ...rest
+  } = parseKeepingDigits(String(record.value)) as {
+    labels?: Members[];
+    metadata?: object;
+    source: Members;
+    decided_at: string;
+    error: Members | null;
+    batch?: Members;
+  } & Members;
+  const { timestamp, ...coordinates } = from;
+  return present({
+    ...rest,
+    ...(labels === undefined
+      ? {}
+      : {
+          labels: labels.map(({ name, applied, explanation, ...more }) =>
+            present({
+              name,
+              applied,
+              explanation,
+              [extra]: Object.keys(more).length === 0 ? null : decimals(JSON.stringify(more)),
+            }),
+          ),
+        }),
+    // As it was rendered, to the last digit.
+    ...(metadata === undefined ? {} : { [metadataName]: given }),
+    error: failure === null ? null : present(failure),
+    ...(batch === undefined ? {} : { batch: present(batch) }),
+    source: present({
+      ...coordinates,
+      [at('timestamp')]: timestamp === null ? null : Date.parse(String(timestamp)),
+    }),
+    [at('decided_at')]: Date.parse(decided_at),
+  });
+}
+
+/** Without nulls, numbers as the text of their digits, texts as UTF-8 has them; nested objects have come through here already. */
+function present(members: Members): Members {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) => {
+      if (value === null || value === undefined) return [];
+      if (typeof value === 'number' || typeof value === 'bigint') return [[name, String(value)]];
+      return [[name, typeof value === 'string' ? value.toWellFormed() : value]];
+    }),
+  );
+}
+
+/** JSON text whose numbers may be written another way: 1.0 as 1. */
+const EXTRA: ReadonlySet<string> = new Set(['extra', 'extra_json']);
+
+/** All levels of what a reader gave. */
+function read(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(read);
+  if (typeof value !== 'object' || value === null) return value;
+  return present(
+    Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, EXTRA.has(name) && part !== null ? decimals(String(part)) : read(part)]),
+    ),
+  );
+}
+
+const RUNS = { numRuns: 400 };
+
+test('Avro: a reader written from the specification finds all that the JSON says, offsets to the last digit', () => {
+  const schemas = new Map<string, unknown>();
+  fc.assert(
+    fc.property(rendered, (one) => {
+      const name = `avro/${one.contract}.avsc`;
+      const schema = schemas.get(name) ?? JSON.parse(contractFile(name));
+      schemas.set(name, schema);
+      const decoded = read(readAvro(schema, framed(one, 'avro')));
+      assert.deepEqual(decoded, said(one, ['extra', 'metadata', (field) => field]));
+    }),
+    RUNS,
+  );
+});
+
+test('Protobuf: protobufjs finds all that the JSON says, after the one byte that names the first message', () => {
+  const types = new Map<string, protobuf.Type>();
+  fc.assert(
+    fc.property(rendered, (one) => {
+      const payload = framed(one, 'protobuf');
+      assert.equal(payload[0], 0);
+      const { contract } = one;
+      const message = {
+        decision: 'Decision',
+        receipt: 'Receipt',
+        'looked-up-decision': 'LookedUpDecision',
+      }[contract];
+      const type =
+        types.get(contract) ??
+        protobuf.parse(contractFile(`protobuf/${contract}.proto`), { keepCase: true }).root.lookupType(message);
+      types.set(contract, type);
+      const decoded = type.toObject(type.decode(payload.subarray(1)), {
+        longs: String,
+        enums: String,
+        defaults: false,
+      });
+      const { labels = [], status, ...wanted } = said(one, ['extra_json', 'metadata_json', (field) => `${field}_ms`]);
+      const found = read(decoded) as Members;
+      assert.equal(found.status, `STATUS_${status}`);
+      assert.deepEqual(found.labels ?? [], labels);
+      // proto3 does not write what is 0 or empty.
+      const { status: _status, labels: _labels, ...rest } = found;
+      assert.deepEqual(withoutDefaults(rest), withoutDefaults(wanted));
+    }),
+    RUNS,
+  );
+});
+
+function withoutDefaults(members: Members): Members {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) => {
+      if (value === '' || value === '0' || value === false) return [];
+      return [[name, typeof value === 'object' && !Array.isArray(value) ? withoutDefaults(value as Members) : value]];
+    }),
+  );
+}
+
+test('JSON Schema: after the frame stands the JSON as it was rendered, byte by byte', () => {
+  fc.assert(
+    fc.property(rendered, (one) => {
+      assert.deepEqual(framed(one, 'json-schema'), one.record.value);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('CloudEvents: in both modes a reader of CloudEvents finds the JSON as data, and the event id as id', () => {
+  fc.assert(
+    fc.property(rendered, fc.constantFrom('binary' as const, 'structured' as const), ({ contract, record }, mode) => {
+      const { key, value, headers: written = [] } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
+      assert.deepEqual(key, record.key);
+      const { event } = cloudEventsFormat.read({
+        ...{ partition: 0, offset: 0, timestampMs: 0, key: null },
+        value: value as Buffer,
+        headers: written,
+      });
+      const { data, id, specversion, type } = (event?.document ?? {}) as {
+        data: object;
+        id: string;
+        specversion: string;
+        type: string;
+      };
+      const json = String(record.value);
+      assert.deepEqual(data, JSON.parse(json));
+      assert.deepEqual([id, specversion], [JSON.parse(json).id, '1.0']);
+      assert.match(type, /^content-review\.(decision|receipt|lookup)\.v1$/);
+      // As it was rendered: numbers keep their digits.
+      if (mode === 'binary') assert.equal(value, record.value);
+      else assert.ok(String(value).endsWith(`,"data":${json}}`));
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { essentialText } from '../../../../src/events/formats/protobuf/essential-text.ts';
+import { protobufReader } from '../../../support/protobuf.ts';
+
+/** Characters that mean something in a .proto file, wherever they mean nothing. */
+const anything = fc.string({
+  unit: fc.constantFrom(...'{}[]()<>;:=,"\'/*\\ \n', 'option ', 'message M {', 'a'),
+  maxLength: 12,
+});
+const comment = fc.oneof(
+  anything.map((text) => `//${text.replaceAll('\n', ' ')}\n`),
+  anything.map((text) => `/*${text.replace(/\*+\//g, '/')} */`),
+);
+const literal = fc.tuple(anything, fc.constantFrom('"', "'")).map(([text, quote]) => {
+  const escaped = text.replaceAll('\n', ' ').replace(/[\\"']/g, '\\$&');
+  return `${quote}${escaped}${quote}`;
+});
+
+const { value } = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('1', '-1.5e3', 'true', 'NAME', '- inf'),
+    literal,
+    fc.array(literal, { minLength: 2, maxLength: 3 }).map((parts) => parts.join(' ')),
+    fc.array(tie('value'), { maxLength: 3 }).map((parts) => `[${parts.join(', ')}]`),
+    fc
+      .array(fc.tuple(fc.constantFrom('a: ', 'b :', '[type.example.com/p.M]: '), tie('value'), fc.constantFrom(',', ';', '\n')))
+      .map((parts) => `{${parts.flat().join('')}}`),
+    tie('value').map((inner) => `{ a < b: ${inner} > }`),
+  ),
+}));
+const option = fc
+  .tuple(fc.constantFrom('(x)', '(.p.x).y.z', 'deprecated', 'java_package', '( p.x )'), value)
+  .map(([name, text]) => `${name} = ${text}`);
+const statements = fc
+  .array(
+    fc.oneof(
+      option.map((text) => `option ${text};`),
+      fc.constantFrom(';', ' ', '\n'),
+      comment,
+    ),
+    { maxLength: 3 },
+  )
+  .map((parts) => parts.join(''));
+const inline = fc.array(option, { maxLength: 3 }).map((parts) => (parts.length === 0 ? '' : `[${parts.join(',')}]`));
+const between = fc.oneof(comment, fc.constant(' '));
+
+/** A file with places: `@` for statements, `$` for options of a field, `_` between two words. */
+const FILE = `syntax = "proto3";@package p;@
+message_M_{@string_a_=_1_$;@repeated_int64_b_=_2$_;@map_<_string_,_Kind_>_c=3$;@oneof_o_{@M_d=4$;@string e=5;@}@message N{@}@}@
+enum_Kind_{@ZERO_=_0$;@ONE=1_$;@}@
+service S {@ rpc Get (M) returns (M) {@}@}@`;
+const PLAIN = FILE.replace(/[@$]/g, '').replaceAll('_', ' ');
+const PAYLOAD = Buffer.from([10, 1, 0x61, 18, 2, 1, 2, 26, 5, 10, 1, 0x6b, 16, 1, 34, 3, 10, 1, 0x62]);
+
+test('a .proto file reads the same whatever its options, comments and texts hold, with empty statements in between', () => {
+  const expected = JSON.stringify(protobufReader(PLAIN)(PAYLOAD).event?.document);
+  assert.equal(expected, '{"a":"a","b":[1,2],"c":{"k":"ONE"},"d":{"a":"b","b":[],"c":{}}}');
+  const places = FILE.match(/[@$_]/g) ?? [];
+  const noise = fc.tuple(...places.map((place) => (place === '@' ? statements : place === '$' ? inline : between)));
+  fc.assert(
+    fc.property(noise, (parts) => {
+      let next = 0;
+      const text = FILE.replace(/[@$_]/g, () => parts[next++] ?? '');
+      assert.equal(JSON.stringify(protobufReader(text)(PAYLOAD).event?.document), expected);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('any text at all keeps its length and its lines, or is refused', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(anything, statements, literal)), (parts) => {
+      const text = parts.join('');
+      let essential: string;
+      try {
+        essential = essentialText(text);
+      } catch (error) {
+        assert.match((error as Error).message, /has no end$/);
+        return;
+      }
+      assert.equal(essential.length, text.length);
+      for (let at = 0; at < text.length; at++) {
+        if (essential[at] !== text[at]) assert.ok(essential[at] === ' ' && text[at] !== '\n');
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  FRAME_BYTES,
+  readFrame,
+  readMessageIndexes,
+  writeFrame,
+  writeMessageIndexes,
+} from '../../../../src/events/registry/index.ts';
+
+test('what is framed is found again: the id, the path to the message, and the payload', () => {
+  fc.assert(
+    fc.property(
+      fc.nat(),
+      fc.array(fc.nat(), { minLength: 1, maxLength: 8 }),
+      fc.uint8Array({ maxLength: 50 }),
+      (id, indexes, payload) => {
+        const value = writeFrame(id, Buffer.concat([writeMessageIndexes(indexes), payload]));
+        assert.deepEqual(readFrame(value, []), { id });
+        const path = readMessageIndexes(value, FRAME_BYTES);
+        assert.deepEqual(path?.indexes, indexes);
+        assert.deepEqual(value.subarray(path?.end), Buffer.from(payload));
+      },
+    ),
+  );
+});
+
+test('any bytes are a frame or an objection, and a path or none', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      const frame = readFrame(Buffer.from(bytes), []);
+      assert.ok(frame.poison !== undefined || (frame.id >= 0 && bytes[0] === 0));
+      const path = readMessageIndexes(bytes, 0);
+      assert.ok(path === undefined || (path.indexes.length > 0 && path.end <= bytes.length));
+    }),
+  );
+});

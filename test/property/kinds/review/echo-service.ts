@@ -1,0 +1,66 @@
+/**
+ * A service that does with an upload what service-interface.md 2.3 says, and whatever it leaves open: any order of
+ * columns and rows, any CSV style, columns of its own, pieces of any size.
+ */
+import { parse } from 'csv-parse/sync';
+import { stringify } from 'csv-stringify/sync';
+import fc from 'fast-check';
+import { type CsvStyle, readCsv, writeCsv } from '../../../unit/kinds/review/plain-csv.ts';
+
+export interface EchoBehaviour {
+  readonly readWith: 'plain' | 'csv-parse';
+  readonly writeWith: CsvStyle | 'csv-stringify';
+  /** Sorts columns and rows: as many numbers as there may be of them. */
+  readonly order: readonly number[];
+  readonly unknownColumn: string | undefined;
+  readonly pieceBytes: number;
+}
+
+export const echoBehaviour: fc.Arbitrary<EchoBehaviour> = fc.record({
+  readWith: fc.constantFrom('plain', 'csv-parse'),
+  writeWith: fc.oneof(
+    fc.constant('csv-stringify' as const),
+    fc.record({
+      recordEnd: fc.constantFrom('\r\n', '\n'),
+      quoteAll: fc.boolean(),
+      byteOrderMark: fc.boolean(),
+      lastRecordEnds: fc.boolean(),
+    }),
+  ),
+  order: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
+  unknownColumn: fc.option(fc.constantFrom('Reviewed by', 'review time', 'lang2', 'Human result'), {
+    nil: undefined,
+  }),
+  pieceBytes: fc.integer({ min: 1, max: 5000 }),
+});
+
+/** The result file for an upload. Every row is a SUCCESS with the result `ok`. */
+export function echo(upload: Buffer, behaviour: EchoBehaviour): Buffer[] {
+  const [header = [], ...rows] = behaviour.readWith === 'plain' ? readCsv(upload.toString()) : parse(upload);
+  const added: Record<string, string> = { Status: 'SUCCESS', 'Acme result': 'ok', Labels: '[]' };
+  if (!header.includes('Expected result')) added['Expected result'] = '';
+  if (behaviour.unknownColumn !== undefined) added[behaviour.unknownColumn] = 'x, "y"';
+
+  const columns = shuffled(
+    [...header.keys()].map((index) => [header[index] ?? '', index] as const).concat(Object.keys(added).map((name) => [name, -1])),
+    behaviour,
+  );
+  const table = [
+    columns.map(([name]) => name),
+    ...shuffled(rows, behaviour).map((row) =>
+      columns.map(([name, index]) => (index === -1 ? (added[name] ?? '') : (row[index] ?? ''))),
+    ),
+  ];
+  const text = behaviour.writeWith === 'csv-stringify' ? stringify(table) : writeCsv(table, behaviour.writeWith);
+  const file = Buffer.from(text);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < file.length; at += behaviour.pieceBytes) pieces.push(file.subarray(at, at + behaviour.pieceBytes));
+  return pieces;
+}
+
+function shuffled<T>(list: readonly T[], { order }: EchoBehaviour): T[] {
+  return list
+    .map((entry, index) => ({ entry, rank: order[index % order.length] ?? 0 }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ entry }) => entry);
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { bodyOf } from '../../../../src/core/batch/body-of.ts';
+import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts';
+import { reviewKind } from '../../../../src/kinds/review/index.ts';
+import { headerOf, headersAsBytes } from '../../../support/headers.ts';
+import { readCsv } from '../../../unit/kinds/review/plain-csv.ts';
+import { collectRows, decisions, itemOf, JOB, scriptedService } from '../../../unit/kinds/review/sample.ts';
+import { decimals } from './decimals.ts';
+import { echo, echoBehaviour } from './echo-service.ts';
+import { HEADER_NAMES, headers, hostileText, keyBytes, metadataText } from './hostile.ts';
+
+/** What a record batch can hold; far beyond the dates of a Date. */
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(Number);
+const MAX_DATE_MS = 8.64e15;
+
+const event = fc.record({
+  content: hostileText.filter((text) => text !== ''),
+  metadata: metadataText,
+  expected: fc.option(hostileText, { nil: undefined }),
+  key: keyBytes,
+  headers,
+  partition: fc.nat(500),
+  timestampMs: fc.oneof(fc.constant(-1), fc.integer({ min: 0, max: 4102444800000 }), int64),
+});
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
+
+function recordOf(event: Event, offset: number): SourceRecord {
+  const { content, metadata, expected, partition, timestampMs, key, headers } = event;
+  const text = `{"content":${JSON.stringify(content)},"type":"t","metadata":${metadata},"expected_result":${JSON.stringify(expected ?? null)}}`;
+  return { partition, offset, timestampMs, key, headers, value: Buffer.from(text) };
+}
+
+test('what a producer sent comes back deep-equal, through any service that keeps to the interface', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { minLength: 1, maxLength: 6 }),
+      echoBehaviour,
+      fc.constantFrom(0, 2, 200),
+      fc.nat(2),
+      fc.boolean(),
+      async (events, behaviour, maxMetadataColumns, replay, escapeFormulas) => {
+        let upload = Buffer.alloc(0);
+        const kind = reviewKind(
+          {
+            topic: 'events',
+            headers: HEADER_NAMES,
+            maxMetadataColumns,
+            escapeFormulas,
+            includeContent: true,
+            resultColumn: 'Acme result',
+          },
+          scriptedService({
+            download: async function* () {
+              yield* echo(upload, behaviour);
+            },
+          }),
+        );
+        const records = events.map(recordOf);
+        const items = records.map((record) => itemOf(kind, record, replay));
+        upload = Buffer.from((await bodyOf(kind, items)).body);
+        if (escapeFormulas) {
+          const formulas = readCsv(upload.toString())
+            .flat()
+            .filter((cell) => /^[=+\-@\t\r]/.test(cell));
+          // A number below zero is one to a spreadsheet too.
+          assert.deepEqual(
+            formulas.filter((cell) => !/^-\d+(\.\d+)?(e[+-]?\d+)?$/i.test(cell)),
+            [],
+          );
+        }
+
+        // A last row without a line end is believed when it comes a third time.
+        const { writeWith } = behaviour;
+        const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+        for (let download = 0; download < before; download++) await collectRows(kind);
+        const found = await decisions(kind);
+        assert.equal(found.length, events.length);
+        const byOffset = new Map(
+          found.map((decision) => [Number(/-(\d+)(?:#\d+)?$/.exec(headerOf(decision, 'event-id'))?.[1]), decision]),
+        );
+        for (const [offset, sent] of events.entries()) {
+          const decision = byOffset.get(offset);
+          assert.ok(decision);
+          const text = String(decision.value);
+          const value = JSON.parse(text);
+          assert.equal(value.id, `events-${sent.partition}-${offset}${replay === 0 ? '' : `#${replay}`}`);
+          assert.equal(value.result, 'ok');
+          assert.equal(value.expected_result, sent.expected ?? null);
+          // UTF-8 has no lone surrogates, many CSV readers take no NUL, and the content has no other way than its cell.
+          assert.equal(value.content, sent.content.toWellFormed().replaceAll('\0', '\ufffd'));
+          assert.deepEqual(value.metadata, JSON.parse(sent.metadata));
+          assert.deepEqual(decimals(text).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+          const hasDate = sent.timestampMs >= 0 && sent.timestampMs <= MAX_DATE_MS;
+          assert.equal(value.source.timestamp, hasDate ? new Date(sent.timestampMs).toISOString() : null);
+          assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), sent.key);
+          assert.deepEqual(listed(decision.headers ?? []), listed(sent.headers));
+
+          // An item without a row says the same of itself.
+          const item = items[offset];
+          assert.ok(item);
+          const failed = String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value);
+          assert.deepEqual(decimals(failed).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+        }
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+/** The headers that configuration lets through, as bytes. */
+const listed = (all: RecordHeaders): RecordHeaders => headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
+
+/** The paths into a document, flattened by hand: the keys that the connector should have, in order. */
+function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [string, unknown][] {
+  return Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member) && !('decimal' in member);
+    if (!isObject || Object.keys(member).length === 0) return [[prefix + name, member]];
+    return flatByHand(member as Record<string, unknown>, `${prefix + name}/`);
+  });
+}
+
+test('chosen fields and flattened metadata come back deep-equal, with the digits of every number', async () => {
+  await fc.assert(
+    fc.asyncProperty(metadataText, echoBehaviour, fc.boolean(), async (metadata, behaviour, flatten) => {
+      const value = Buffer.from(`{"content":"c","type":"t","a":{"b":${metadata}}}`);
+      let upload = Buffer.alloc(0);
+      const kind = reviewKind(
+        {
+          topic: 'events',
+          resultColumn: 'Acme result',
+          metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
+          ...(flatten ? { flattenWith: '/' } : {}),
+        },
+        scriptedService({
+          download: async function* () {
+            yield* echo(upload, behaviour);
+          },
+        }),
+      );
+      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value };
+      const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`).metadata as Record<
+        string,
+        unknown
+      >;
+      const decoded = kind.decode(record, 0);
+      const flat = flatByHand(wanted);
+      if ('poison' in decoded) {
+        // Two names that become one, and nothing else, is refused.
+        assert.equal(decoded.poison.reason, 'bad_metadata');
+        assert.ok(flatten && new Set(flat.map(([key]) => key)).size < flat.length);
+        return;
+      }
+      upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)])).body);
+      const { writeWith } = behaviour;
+      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+      for (let time = 0; time < before; time++) await collectRows(kind, 1);
+      const [decision] = await decisions(kind);
+      const text = String(decision?.value);
+      assert.deepEqual(decimals(text).metadata, flatten ? Object.fromEntries(flat) : wanted);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a decision has the key that configuration asks for, says the one of its event, and so does one that failed', async () => {
+  await fc.assert(
+    fc.asyncProperty(hostileText, keyBytes, echoBehaviour, fc.nat(1), async (wanted, key, behaviour, replay) => {
+      let upload = Buffer.alloc(0);
+      const kind = reviewKind(
+        { topic: 'events', resultColumn: 'Acme result', outputKey: 'wanted' },
+        scriptedService({
+          download: async function* () {
+            yield* echo(upload, behaviour);
+          },
+        }),
+      );
+      const value = Buffer.from(JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }));
+      const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value }, replay);
+      upload = Buffer.from((await bodyOf(kind, [item])).body);
+      const { writeWith } = behaviour;
+      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+      for (let time = 0; time < before; time++) await collectRows(kind, 1);
+      const expected = wanted === 'null' ? null : Buffer.from(wanted);
+      for (const decision of [(await decisions(kind))[0], kind.failure(item, { code: 'x', message: 'y' }, JOB)]) {
+        assert.ok(decision !== undefined);
+        assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), expected);
+        const { source } = JSON.parse(String(decision.value));
+        const encoding = source.key_encoding === 'base64' ? 'base64' : 'utf8';
+        assert.deepEqual(source.key === null ? null : Buffer.from(source.key, encoding), key);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,128 @@
+/** The accounts of a balance against a reference that keeps plain sets and asks one question after the other. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { BalanceBuilder, TerminalTally } from '../../../../src/tools/inspect/balance.ts';
+import type { OffsetRun } from '../../../../src/tools/inspect/offset-runs.ts';
+
+const SPAN = 40;
+const offset = fc.integer({ min: 0, max: SPAN - 1 });
+const offsets = fc.uniqueArray(offset).map((list) => new Set(list));
+
+const scene = fc.record({
+  range: fc
+    .tuple(offset, fc.integer({ min: 0, max: SPAN }))
+    .map(([from, length]) => ({ from, to: Math.min(SPAN, from + length) })),
+  records: fc.uniqueArray(offset).map((list) => list.sort((a, b) => a - b)),
+  nulls: offsets,
+  terminals: fc.array(fc.record({ offset, dead: fc.boolean(), replay: fc.constantFrom(0, 0, 0, 1, 2) }), { maxLength: 60 }),
+  watermark: fc.integer({ min: 0, max: SPAN }),
+  claimed: offsets,
+  live: offsets,
+  passedOver: offsets,
+  start: fc.option(fc.integer({ min: 0, max: SPAN }), { nil: undefined }),
+  completeSince: fc.integer({ min: -1, max: SPAN }),
+  flags: fc.record({
+    resets: fc.boolean(),
+    compacted: fc.boolean(),
+    skipsNull: fc.boolean(),
+    inherited: fc.boolean(),
+  }),
+  suspects: offsets,
+});
+type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
+
+/** One account for each record of the range, by plain rules in their order. */
+function accountOf(at: number, given: Scene, settled: Map<number, boolean>): string {
+  if (settled.has(at)) return settled.get(at) === true ? 'decided' : 'deadLettered';
+  const first = Math.min(...given.terminals.map((one) => one.offset));
+  const rules: [string, boolean][] = [
+    ['live', given.live.has(at)],
+    ['waiting', at >= given.watermark && !given.claimed.has(at)],
+    ['beforeStart', given.start !== undefined && at < given.start && !given.flags.inherited],
+    ['passedOver', given.passedOver.has(at)],
+    ['skipped', given.nulls.has(at) && given.flags.skipsNull],
+    ['unknown', given.flags.resets || given.flags.compacted || at < given.completeSince],
+    ['unknown', given.start !== undefined && at < given.start],
+    ['unknown', given.start === undefined && at < first],
+    ['unknown', !given.suspects.has(at)],
+    ['missing', true],
+  ];
+  return rules.find(([, holds]) => holds)?.[0] as string;
+}
+
+const spread = (runs: readonly OffsetRun[]) =>
+  runs.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
+
+test('every record is in exactly one account, and the lists name exactly what the counts count', () => {
+  fc.assert(
+    fc.property(scene, (given) => {
+      const { range, flags } = given;
+      const tally = new TerminalTally(0, range.from, range.to);
+      for (const { offset: at, dead, replay } of given.terminals) tally.add(dead ? 'dead_letter' : 'decision', at, replay);
+      const builder = new BalanceBuilder(
+        tally,
+        {
+          watermark: given.watermark,
+          isClaimed: (at) => given.claimed.has(at),
+          isLive: (at) => given.live.has(at),
+          start: given.start,
+          isStartInherited: flags.inherited,
+          isPassedOver: (at) => given.passedOver.has(at),
+          hasForgottenResets: flags.resets,
+        },
+        {
+          completeSinceMs: given.completeSince,
+          compacted: flags.compacted,
+          skipsNullValues: flags.skipsNull,
+          isSuspect: (at) => given.suspects.has(at),
+        },
+      );
+      const records = given.records.filter((at) => at >= range.from && at < range.to);
+      for (const at of records) builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) });
+      const balance = builder.finish(0);
+
+      const inRange = given.terminals.filter(({ offset: at }) => at >= range.from && at < range.to);
+      const events = new Set<string>();
+      const settled = new Map<number, boolean>();
+      const double: number[] = [];
+      let replayed = 0;
+      for (const { offset: at, dead, replay } of inRange) {
+        const event = `${at}#${replay}`;
+        if (events.has(event)) {
+          double.push(at);
+          continue;
+        }
+        events.add(event);
+        if (replay > 0) replayed++;
+        settled.set(at, settled.get(at) === true || !dead);
+      }
+      const accounts = Map.groupBy(records, (at) => accountOf(at, given, settled));
+      const count = (account: string) => accounts.get(account)?.length ?? 0;
+      const { missingOffsets, doubleOffsets, withoutSourceOffsets, partition: _, from: __, to: ___, ...counts } = balance;
+      const without = [...settled.keys()].filter((at) => !records.includes(at)).sort((a, b) => a - b);
+      assert.deepEqual(counts, {
+        records: records.length,
+        decided: count('decided'),
+        deadLettered: count('deadLettered'),
+        skipped: count('skipped'),
+        passedOver: count('passedOver'),
+        beforeStart: count('beforeStart'),
+        waiting: count('waiting'),
+        live: count('live'),
+        missing: count('missing'),
+        unknown: count('unknown'),
+        double: double.length,
+        withoutSource: without.length,
+        replayed,
+      });
+      assert.deepEqual(spread(missingOffsets), accounts.get('missing') ?? []);
+      assert.deepEqual(
+        spread(doubleOffsets),
+        [...new Set(double)].sort((a, b) => a - b),
+      );
+      assert.deepEqual(spread(withoutSourceOffsets), without);
+    }),
+    { numRuns: 1_000 },
+  );
+});

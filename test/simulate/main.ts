@@ -1,0 +1,87 @@
+/**
+ * Plays histories of the engine over a world in memory (docs/simulation.md):
+ *
+ *   npm run simulate -- --seeds 10000 [--from 1] [--jobs 2] [--kind import]
+ *   npm run simulate -- --seed 4711            one history, with its trace
+ *   npm run simulate -- --replay history.json  one that was cut down and kept
+ *
+ * Exit code: 0 nothing found, 1 a rule was broken, 2 the command line was wrong.
+ */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { SIMULATED_KINDS, type SimulatedKind } from '../support/engine/simulation/kinds.ts';
+import { planOf } from '../support/engine/simulation/plan.ts';
+import { readScript, type Script } from '../support/engine/simulation/script.ts';
+import { WEAKENED } from '../support/engine/simulation/weakened.ts';
+import { replay } from './replay.ts';
+import { search } from './search.ts';
+
+const USAGE = `usage: npm run simulate -- --seeds N [--from S] [--jobs J] [--kind KIND] [--weaken RULE]
+       npm run simulate -- --seed S [--kind KIND] [--weaken RULE]
+       npm run simulate -- --replay FILE [--weaken RULE]
+
+  --seeds N      play the histories of N seeds, from --from on (default 1), on --jobs threads (default: one per core)
+  --seed S       play one history and print its trace
+  --replay FILE  play the script in FILE and print its trace
+  --kind KIND    ${SIMULATED_KINDS.join(', ')}; default: the seed draws it
+  --weaken RULE  take a rule of the protocol away first: the simulation must then find something. One of:
+${Object.keys(WEAKENED)
+  .map((rule) => `                   ${rule}`)
+  .join('\n')}
+`;
+
+interface Command {
+  readonly one?: Script;
+  readonly seeds: number;
+  readonly from: number;
+  readonly jobs: number;
+  readonly weaken: string | undefined;
+  readonly kind: SimulatedKind | undefined;
+}
+
+function readCommand(): Command | undefined {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string', default: '1' },
+      jobs: { type: 'string', default: String(availableParallelism()) },
+      seed: { type: 'string' },
+      replay: { type: 'string' },
+      weaken: { type: 'string' },
+      kind: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help === true || [values.seeds, values.seed, values.replay].filter((one) => one !== undefined).length !== 1)
+    return undefined;
+  if (values.weaken !== undefined && !Object.hasOwn(WEAKENED, values.weaken))
+    throw new Error(`there is no rule "${values.weaken}"`);
+  const whole = (name: 'seeds' | 'from' | 'jobs' | 'seed', least: number): number => {
+    const number = Number(values[name]);
+    if (!Number.isSafeInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);
+    return number;
+  };
+  const kind = SIMULATED_KINDS.find((one) => one === values.kind);
+  if (kind !== values.kind) throw new Error(`there is no kind "${values.kind}"`);
+  const rest = { from: whole('from', 0), jobs: whole('jobs', 1), weaken: values.weaken, kind };
+  if (values.seeds !== undefined) return { ...rest, seeds: whole('seeds', 1) };
+  const one = values.replay === undefined ? planOf(whole('seed', 0), kind) : readScript(readFileSync(values.replay, 'utf8'));
+  return { ...rest, seeds: 1, one };
+}
+
+async function main(): Promise<number> {
+  let command: Command | undefined;
+  try {
+    command = readCommand();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  }
+  if (command === undefined) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  return command.one === undefined ? search(command) : replay(command.one, command.weaken);
+}
+
+process.exitCode = await main();

@@ -1,0 +1,76 @@
+/** Headers, timestamps and batch bodies that brokers take and that readers trip over. */
+import { gzipSync } from 'node:zlib';
+import type { RecordHeaders } from '../../../src/core/record.ts';
+import { type RawBatch, rawBatch } from './record-batches.ts';
+
+/** Every name that a plain JavaScript object inherits. */
+export const OBJECT_MEMBERS = [
+  'constructor',
+  'toString',
+  'valueOf',
+  'hasOwnProperty',
+  'isPrototypeOf',
+  '__proto__',
+  '__defineGetter__',
+  'toLocaleString',
+  'propertyIsEnumerable',
+] as const;
+
+/** Records with these headers are ordinary in every other way. */
+export const ODD_HEADERS: Readonly<Record<string, RecordHeaders>> = {
+  'names of object members': OBJECT_MEMBERS.map((name) => [name, 'x']),
+  'one name twice and as null': [
+    ['twice', 'x'],
+    ['twice', 'y'],
+    ['twice', null],
+  ],
+  'an empty name and an empty value': [
+    ['', ''],
+    ['', null],
+  ],
+};
+
+/** `count` headers with the shortest names that there are. */
+export function manyHeaders(count: number): RecordHeaders {
+  return Array.from({ length: count }, (_, index) => [(index % 1_296).toString(36), 'x'] as const);
+}
+
+/** Timestamps at the ends of what 64 bits hold, before 1970, and beyond what a JavaScript Date holds. */
+export const ODD_TIMESTAMPS = [
+  -(2n ** 63n),
+  -(2n ** 53n) - 1n,
+  -2n,
+  -1n,
+  0n,
+  8_640_000_000_000_001n,
+  2n ** 53n + 1n,
+  2n ** 63n - 1n,
+];
+
+const XERIAL_HEADER_BYTES = 16;
+const GARBAGE = Buffer.from('trailing garbage');
+
+/** Bodies that some readers read and others refuse. A broker takes each of them, and Java's consumer reads them (test/integration/dev/raw-producer.test.ts). */
+export const MALFORMED_BODIES: Readonly<Record<string, Omit<RawBatch, 'records'>>> = {
+  'gzip with trailing garbage': {
+    codec: 'gzip',
+    tamper: (bytes) => Buffer.concat([bytes, GARBAGE]),
+  },
+  'gzip in two members': {
+    codec: 'gzip',
+    tamper: (bytes) => Buffer.concat([bytes, gzipSync(Buffer.alloc(0))]),
+  },
+  'snappy with trailing bytes': {
+    codec: 'snappy',
+    tamper: (bytes) => Buffer.concat([bytes, Buffer.from([0, 0, 0])]),
+  },
+  'snappy with two headers': {
+    codec: 'snappy',
+    tamper: (bytes) => Buffer.concat([bytes.subarray(0, XERIAL_HEADER_BYTES), bytes]),
+  },
+};
+
+/** A batch of one record of `unpackedBytes` zeros: some kilobytes on the wire. */
+export function bomb(unpackedBytes: number): Buffer {
+  return rawBatch({ records: [{ value: Buffer.alloc(unpackedBytes) }], codec: 'zstd' });
+}

@@ -1,0 +1,141 @@
+/**
+ * A real Kafka for a test file.
+ *
+ *   const kafka = await testKafka();                 // shared with other files: use topics of your own
+ *   const topic = await kafka.createTopic('events', { partitions: 6 });
+ *   await kafka.write(topic, [{ partition: 2, key: 'k', value: 'v' }]);
+ *   const records = await kafka.readAll(topic);      // read_committed
+ */
+import { randomBytes } from 'node:crypto';
+import { after } from 'node:test';
+import type { Admin } from 'kafkajs';
+import { type KafkaOptions, type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
+import type { SourceCoordinate } from '../../../src/core/record.ts';
+import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
+import { eventually } from '../eventually.ts';
+import { type ReadRecord, TopicReader, type TopicReaderOptions } from '../topic-reader.ts';
+import { type NewRecord, TopicWriter } from '../topic-writer.ts';
+
+export type { LocalKafka } from '../../../dev/kafka/start.ts';
+export type { ReadRecord } from '../topic-reader.ts';
+export type { NewRecord } from '../topic-writer.ts';
+
+export interface TopicOptions {
+  /** Default 1. */
+  readonly partitions?: number;
+  /** Default: the cluster's (1, or 3 with three brokers). */
+  readonly replicationFactor?: number;
+  /** Topic settings by Kafka's names. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export class TestKafka {
+  readonly brokers: string[];
+  /** Connected when first used. */
+  readonly #admin: Admin;
+  #connected: Promise<void> | undefined;
+  readonly #writer: TopicWriter;
+  readonly #readers: TopicReader[] = [];
+
+  constructor(brokers: readonly string[]) {
+    this.brokers = [...brokers];
+    this.#writer = new TopicWriter(brokers);
+    this.#admin = new Kafka({
+      brokers: this.brokers,
+      clientId: 'test-admin',
+      logLevel: logLevel.NOTHING,
+      connectionTimeout: 5_000,
+      requestTimeout: 5_000,
+      retry: { initialRetryTime: 50, maxRetryTime: 1_000, retries: 20 },
+    }).admin();
+  }
+
+  /** kafkajs's admin client, connected. */
+  async admin(): Promise<Admin> {
+    this.#connected ??= this.#admin.connect();
+    await this.#connected;
+    return this.#admin;
+  }
+
+  /** Creates a topic `<prefix>-<random>` and waits for its leaders. @returns its name. */
+  async createTopic(
+    prefix: string,
+    { partitions = 1, replicationFactor = -1, settings = {} }: TopicOptions = {},
+  ): Promise<string> {
+    const topic = uniqueName(prefix);
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    const admin = await this.admin();
+    await admin.createTopics({
+      // kafkajs gives up when a broker does not know the new topic yet.
+      waitForLeaders: false,
+      topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }],
+    });
+    const led = async () => {
+      const metadata = await admin.fetchTopicMetadata({ topics: [topic] });
+      const known = metadata.topics[0]?.partitions ?? [];
+      return known.length === partitions && known.every(({ leader }) => leader >= 0);
+    };
+    await eventually(`topic ${topic} has its leaders`, led);
+    return topic;
+  }
+
+  /** Writes records to their partitions. @returns where each went, in the order given. */
+  write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
+    return this.#writer.write(topic, records);
+  }
+
+  /** Writes records in one transaction; see TopicWriter.writeTransaction. */
+  writeTransaction(...args: Parameters<TopicWriter['writeTransaction']>): Promise<SourceCoordinate[]> {
+    return this.#writer.writeTransaction(...args);
+  }
+
+  /** All that a read_committed consumer sees in a topic now. */
+  async readAll(topic: string, options?: TopicReaderOptions): Promise<ReadRecord[]> {
+    const reader = new TopicReader(this.brokers, topic, options);
+    try {
+      return await reader.readToEnd();
+    } finally {
+      await reader.close();
+    }
+  }
+
+  /** A reader that continues where it stopped; closed with this object. */
+  reader(topic: string, options?: TopicReaderOptions): TopicReader {
+    const reader = new TopicReader(this.brokers, topic, options);
+    this.#readers.push(reader);
+    return reader;
+  }
+
+  /** Closes every connection; topics stay. */
+  async close(): Promise<void> {
+    await Promise.all(this.#readers.splice(0).map((reader) => reader.close()));
+    await this.#writer.close();
+    if (this.#connected !== undefined) await this.#admin.disconnect();
+    this.#connected = undefined;
+  }
+}
+
+/** A name that nothing else on a shared cluster uses: for topics, groups, transactional ids. */
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${randomBytes(6).toString('hex')}`;
+}
+
+/** The broker that `npm test` runs for all files; a file run by itself gets its own. Ends with the test file. */
+export async function testKafka(): Promise<TestKafka> {
+  const shared = process.env.TEST_KAFKA_BROKERS;
+  if (shared === undefined || shared === '') return await exclusiveKafka();
+  const kafka = new TestKafka(shared.split(','));
+  after(() => kafka.close());
+  return kafka;
+}
+
+/** A cluster of this test file alone: to kill and restart brokers, to have three, to set broker properties. Ends with the test file. */
+export async function exclusiveKafka(options: KafkaOptions = {}): Promise<TestKafka & { readonly cluster: LocalKafka }> {
+  const cluster = await startKafka(options);
+  const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });
+  after(async () => {
+    await kafka.close();
+    await cluster.stop();
+  });
+  return kafka;
+}

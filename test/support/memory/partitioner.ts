@@ -1,6 +1,0 @@
-import { murmur2, partitionOfHash } from '../../../src/kafka/produce/partitioner.ts';
-
-/** Returns the partition of a key among `partitions`. */
-export function partitionOf(key: Buffer | string, partitions: number): number {
-  return partitionOfHash(murmur2(Buffer.from(key)), partitions);
-}

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readAvro, recordOf } from '../../../support/avro.ts';
+
+/** What a field of this type holds, as JSON text. */
+function read(type: unknown, ...bytes: number[]): string {
+  const { event, poison } = readAvro(recordOf(type), Buffer.from(bytes));
+  return event === undefined ? `${poison.reason}: ${poison.message}` : JSON.stringify(event.exact()).slice(5, -1);
+}
+
+const broken = (message: string) => `undecodable: the value is not Avro of its schema: ${message}`;
+const logical = (type: unknown, logicalType: string, more = {}) => ({
+  ...(typeof type === 'object' ? type : { type }),
+  logicalType,
+  ...more,
+});
+const fixed = (size: number) => ({ type: 'fixed', name: 'F', size });
+const zigzag = (value: bigint): number[] => {
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
+  for (; rest >= 128n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
+  return [...bytes, Number(rest)];
+};
+
+test('logical types that no other client here writes: nanoseconds, local times, durations, UUIDs as bytes, big decimals', () => {
+  assert.equal(
+    read(logical('long', 'timestamp-nanos'), ...zigzag(1_709_209_800_123_456_789n)),
+    '"2024-02-29T12:30:00.123456789Z"',
+  );
+  assert.equal(read(logical('long', 'local-timestamp-nanos'), ...zigzag(-1n)), '"1969-12-31T23:59:59.999999999"');
+  assert.equal(read(logical('long', 'timestamp-millis'), ...zigzag(-(2n ** 63n))), '"-292275055-05-16T16:47:04.192Z"');
+  assert.equal(read(logical('long', 'timestamp-micros'), ...zigzag(2n ** 63n - 1n)), '"+294247-01-10T04:00:54.775807Z"');
+  assert.equal(read(logical('int', 'date'), ...zigzag(-719_529n)), '"-000001-12-31"');
+  assert.equal(read(logical(fixed(12), 'duration'), 14, 0, 0, 0, 2, 0, 0, 0, 0xbc, 0x0b, 0, 0), '"P14M2DT3.004S"');
+  assert.equal(read(logical(fixed(12), 'duration'), ...Array(12).fill(0)), '"PT0S"');
+  assert.equal(read(logical(fixed(12), 'duration'), 1, ...Array(11).fill(0)), '"P1M"');
+  const uuid = [0x12, 0x3e, 0x45, 0x67, 0xe8, 0x9b, 0x12, 0xd3, 0xa4, 0x56, 0x42, 0x66, 0x14, 0x17, 0x40, 0];
+  assert.equal(read(logical(fixed(16), 'uuid'), ...uuid), '"123e4567-e89b-12d3-a456-426614174000"');
+  assert.equal(read(logical('bytes', 'big-decimal'), 8, 4, 0x04, 0xd2, 4), '12.34');
+});
+
+test('decimals keep their scale and every digit', () => {
+  const decimal = (scale: number, ...bytes: number[]) =>
+    read(logical('bytes', 'decimal', { precision: 30, scale }), bytes.length * 2, ...bytes);
+  assert.equal(decimal(2, 0x03, 0xe8), '10.00');
+  assert.equal(decimal(0, 0x03, 0xe8), '1000');
+  assert.equal(decimal(5, 0xff), '-0.00001');
+  assert.equal(decimal(3), '0.000');
+  assert.equal(decimal(1, 0x7f, ...Array(11).fill(0xff)), '3961408125713216879677197516.7');
+});
+
+test('a logical type whose definition is invalid is its plain type, as the specification wants it', () => {
+  assert.equal(read(logical('bytes', 'decimal'), 2, 7), '"Bw=="');
+  assert.equal(read(logical('bytes', 'decimal', { precision: 2, scale: 3 }), 2, 7), '"Bw=="');
+  assert.equal(read(logical('string', 'date'), 2, 0x61), '"a"');
+  assert.equal(read(logical('long', 'unheard-of'), 2), '1');
+});
+
+test('defaults, which are for readers with another schema, refuse none: of logical types, of other branches, or wrong ones', () => {
+  const field = (type: unknown, value: unknown, name = 'D') => ({
+    type: 'record',
+    name,
+    fields: [{ name: 'd', type, default: value }],
+  });
+  const millis = logical('long', 'timestamp-millis');
+  const price = logical('bytes', 'decimal', { precision: 4, scale: 2 });
+  const cases: [unknown, unknown, number[], string][] = [
+    [millis, 0, [0], '"1970-01-01T00:00:00.000Z"'],
+    [logical('int', 'date'), 0, [0], '"1970-01-01"'],
+    [price, '\u0000', [2, 7], '0.07'],
+    [logical(fixed(2), 'decimal', { precision: 4, scale: 2 }), '\u0000\u0000', [0, 7], '0.07'],
+    [logical('string', 'uuid'), '', [2, 0x61], '"a"'],
+    [[millis, 'null'], 0, [2], 'null'],
+    [['null', 'string'], 'x', [2, 2, 0x61], '"a"'],
+    [['string', 'null'], null, [2], 'null'],
+    [{ type: 'array', items: millis }, [0], [2, 0, 0], '["1970-01-01T00:00:00.000Z"]'],
+    [{ type: 'map', values: field(price, '\u0000', 'N') }, { default: { d: '\u0000' } }, [0], '{}'],
+    [{ type: 'enum', name: 'E', symbols: ['default'], default: 'default' }, 'default', [0], '"default"'],
+    ['int', 'no integer', [2], '1'],
+  ];
+  for (const [type, value, bytes, expected] of cases) assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
+});
+
+test("a table's envelope as Debezium and Connect register it", () => {
+  const connect = (type: string, name: string, more = {}) => ({
+    type,
+    'connect.version': 1,
+    'connect.name': name,
+    ...more,
+  });
+  const DECIMAL = { logicalType: 'decimal', precision: 10, scale: 2, 'connect.default': '\u0000' };
+  const row = {
+    type: 'record',
+    name: 'Value',
+    fields: [
+      { name: 'id', type: 'long' },
+      {
+        name: 'price',
+        type: connect('bytes', 'org.apache.kafka.connect.data.Decimal', DECIMAL),
+        default: '\u0000',
+      },
+      {
+        name: 'created',
+        type: [
+          connect('long', 'org.apache.kafka.connect.data.Timestamp', {
+            logicalType: 'timestamp-millis',
+          }),
+          'null',
+        ],
+        default: 0,
+      },
+      { name: 'note', type: ['null', 'string'], default: 'none' },
+    ],
+    'connect.name': 'shop.posts.Value',
+  };
+  const snapshot = connect('string', 'io.debezium.data.Enum', { 'connect.default': 'false' });
+  const envelope = {
+    type: 'record',
+    name: 'Envelope',
+    namespace: 'shop.posts',
+    fields: [
+      { name: 'before', type: ['null', row], default: null },
+      { name: 'after', type: ['null', 'Value'], default: null },
+      { name: 'snapshot', type: [snapshot, 'null'], default: 'false' },
+      { name: 'op', type: 'string' },
+    ],
+  };
+  const bytes = [0, 2, 2, 4, 0x03, 0xe8, 0, 0, 2, 2, 0x61, 2, 2, 0x63];
+  const { event, poison } = readAvro(envelope, Buffer.from(bytes));
+  assert.equal(poison, undefined);
+  const after = '{"id":1,"price":10.00,"created":"1970-01-01T00:00:00.000Z","note":"a"}';
+  assert.equal(JSON.stringify(event?.exact()), `{"before":null,"after":${after},"snapshot":null,"op":"c"}`);
+});
+
+test('every union is its value alone, also where branches look alike', () => {
+  const union = [
+    'int',
+    'long',
+    { type: 'record', name: 'A', fields: [] },
+    { type: 'record', name: 'B', fields: [{ name: 'x', type: 'int' }] },
+  ];
+  assert.equal(read(union, 0, 2), '1');
+  assert.equal(read(union, 2, 4), '2');
+  assert.equal(read(union, 4), '{}');
+  assert.equal(read(union, 6, 2), '{"x":1}');
+  assert.equal(read(['null', { type: 'array', items: ['null', 'string'] }], 2, 4, 0, 2, 2, 0x61, 0), '[null,"a"]');
+  assert.equal(read(union, 8), broken('a branch is chosen that the schema does not have'));
+});
+
+test('numbers that JSON does not have are texts, a float is the shortest number that is it, and a negative zero stays one', () => {
+  const float = (value: number) => [...Buffer.from(Float32Array.of(value).buffer)];
+  const double = (value: number) => [...Buffer.from(Float64Array.of(value).buffer)];
+  assert.equal(read('double', ...double(Number.NaN)), '"NaN"');
+  assert.equal(read('double', ...double(Number.POSITIVE_INFINITY)), '"Infinity"');
+  assert.equal(read('float', ...float(Number.NEGATIVE_INFINITY)), '"-Infinity"');
+  assert.equal(read('float', ...float(0.1)), '0.1');
+  assert.equal(read('float', ...float(16_777_216)), '16777216');
+  assert.equal(read('float', ...float(1e30)), '1e+30');
+  assert.equal(read('double', ...double(-0)), '-0.0');
+});
+
+test('a member named __proto__ is a member, of a map and of a record', () => {
+  const name = [18, ...Buffer.from('__proto__')];
+  assert.equal(read({ type: 'map', values: 'int' }, 2, ...name, 14, 0), '{"__proto__":7}');
+  const record = {
+    type: 'record',
+    name: 'P',
+    fields: [
+      {
+        name: '__proto__',
+        type: { type: 'record', name: 'Q', fields: [{ name: 'x', type: 'int' }] },
+      },
+    ],
+  };
+  assert.equal(read(record, 14), '{"__proto__":{"x":7}}');
+});
+
+test('blocks may say their size', () => {
+  assert.equal(read({ type: 'array', items: 'int' }, 3, 4, 2, 4, 2, 6, 0), '[1,2,3]');
+});
+
+test('bytes that are not what the schema says are refused, with what is wrong and nothing of what they hold', () => {
+  const list = { type: 'array', items: 'null' };
+  assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
+  assert.equal(read('string', 1), broken('the data ends too early'));
+  assert.equal(read('string', 4, 0xc3, 0x28), broken('a text is not UTF-8'));
+  assert.equal(read('int', 2, 2), broken('bytes are left over'));
+  assert.equal(read('int', ...zigzag(2n ** 31n)), broken('an int has more than 32 bits'));
+  assert.equal(read('long', ...Array(9).fill(0xff), 2), broken('an integer has more than 64 bits'));
+  assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
+  assert.equal(read({ type: 'enum', name: 'E', symbols: ['A'] }, 2), broken('a symbol is chosen that the schema does not have'));
+  assert.equal(read(list, ...zigzag(1_000_000_000_000n)), broken('its arrays and maps have too many items'));
+  assert.equal(read(list, ...zigzag(-1_000_000_000_000n), 0), broken('its arrays and maps have too many items'));
+  assert.equal(read(logical('int', 'time-millis'), ...zigzag(86_400_000n)), broken('a time of day is outside of a day'));
+  assert.equal(
+    read(logical('bytes', 'big-decimal'), 6, 2, 1, ...zigzag(1_000_000n).slice(0, 1)),
+    broken('the data ends too early'),
+  );
+});
+
+test('a type that holds itself is read to a depth, and refused beyond it', () => {
+  const chain = {
+    type: 'record',
+    name: 'Chain',
+    fields: [{ name: 'next', type: ['null', 'Chain'] }],
+  };
+  const depth = (levels: number) => readAvro(chain, Buffer.from([...Array(levels).fill(2), 0]));
+  assert.equal(depth(400).poison, undefined);
+  assert.equal(
+    depth(100_000).poison?.message,
+    'the value is not Avro of its schema: the data is nested more than 500 levels deep',
+  );
+});
+
+test('records without a byte of data are few: a schema can make a billion of them out of nothing', () => {
+  let schema: unknown = { type: 'record', name: 'R0', fields: [{ name: 'nothing', type: 'null' }] };
+  for (let level = 1; level <= 30; level++) {
+    const fields = [
+      { name: 'one', type: schema },
+      { name: 'other', type: `R${level - 1}` },
+    ];
+    schema = { type: 'record', name: `R${level}`, fields };
+  }
+  assert.equal(
+    readAvro(schema, Buffer.alloc(0)).poison?.message,
+    'the value is not Avro of its schema: its objects have far more members than the data has bytes',
+  );
+  const few = { type: 'record', name: 'E', fields: [{ name: 'nothing', type: 'null' }] };
+  assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');
+});
+
+test('items are no more than memory has room for', () => {
+  const lists = { type: 'array', items: { type: 'array', items: 'int' } };
+  const empty = (count: number) => readAvro(lists, Buffer.from([...zigzag(BigInt(count)), ...Array(count + 1).fill(0)]));
+  assert.equal(
+    empty(2 ** 20 + 1).poison?.message,
+    'the value is not Avro of its schema: its arrays and maps have too many items',
+  );
+  // A list is no event, and was read.
+  assert.equal(empty(2 ** 19).poison?.reason, 'not_an_object');
+});
+
+test('an event must be an object', () => {
+  assert.deepEqual(readAvro('long', Buffer.of(2)).poison, {
+    reason: 'not_an_object',
+    message: 'the value is Avro, but a number and not an object',
+  });
+  assert.equal(readAvro({ type: 'array', items: 'int' }, Buffer.of(0)).poison?.reason, 'not_an_object');
+  assert.deepEqual(readAvro({ type: 'map', values: 'int' }, Buffer.of(0)).event?.document, {});
+});

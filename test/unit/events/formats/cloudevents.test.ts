@@ -1,0 +1,141 @@
+/** CloudEvents 1.0, the Kafka protocol binding: structured and binary content mode. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
+import { headerList, type NamedHeaders } from '../../../support/headers.ts';
+import { sourceRecord } from '../../kinds/review/sample.ts';
+
+const BINARY = {
+  ce_specversion: Buffer.from('1.0'),
+  ce_id: Buffer.from('e1'),
+  ce_source: Buffer.from('/posts'),
+  ce_type: Buffer.from('post.created'),
+};
+const ATTRIBUTES = { specversion: '1.0', id: 'e1', source: '/posts', type: 'post.created' };
+const STRUCTURED = { 'Content-Type': Buffer.from('application/cloudevents+json; charset=UTF-8') };
+
+const read = (headers: NamedHeaders, value: string | Buffer) =>
+  cloudEventsFormat.read({
+    ...sourceRecord(null),
+    headers: headerList(headers),
+    value: Buffer.from(value),
+  });
+
+test('binary: attributes come from the headers, the value is data', () => {
+  const headers = {
+    ...BINARY,
+    ce_subject: 'a/b',
+    ce_myext: 'x',
+    'content-type': 'application/json',
+    other: 'y',
+  };
+  assert.deepEqual(read(headers, '{"content":"hi"}').event?.document, {
+    ...ATTRIBUTES,
+    subject: 'a/b',
+    myext: 'x',
+    datacontenttype: 'application/json',
+    data: { content: 'hi' },
+  });
+});
+
+test('binary: names of headers are compared without case', () => {
+  const headers = Object.fromEntries(Object.entries(BINARY).map(([name, value]) => [name.toUpperCase(), value]));
+  assert.deepEqual(read(headers, '1').event?.document, { ...ATTRIBUTES, data: 1 });
+});
+
+test('binary: without a content type, and with any +json, the value is JSON; text is a text; all else is base64', () => {
+  const withType = (type: string) => ({ ...BINARY, 'content-type': type });
+  assert.deepEqual(read(BINARY, '[1]').event?.document, { ...ATTRIBUTES, data: [1] });
+  assert.deepEqual(read(withType('Application/vnd.post+JSON'), '{"a":1}').event?.document, {
+    ...ATTRIBUTES,
+    datacontenttype: 'Application/vnd.post+JSON',
+    data: { a: 1 },
+  });
+  assert.deepEqual(read(withType('text/plain'), 'hi').event?.document, {
+    ...ATTRIBUTES,
+    datacontenttype: 'text/plain',
+    data: 'hi',
+  });
+  assert.deepEqual(read(withType('application/avro'), 'hi').event?.document, {
+    ...ATTRIBUTES,
+    datacontenttype: 'application/avro',
+    data_base64: 'aGk=',
+  });
+});
+
+test('structured: the value is the whole event', () => {
+  const event = { ...ATTRIBUTES, data: { content: 'hi' } };
+  assert.deepEqual(read(STRUCTURED, JSON.stringify(event)).event?.document, event);
+});
+
+test('numbers keep their digits in both modes', () => {
+  const data = '{"n":12345678901234567890}';
+  const structured = JSON.stringify(ATTRIBUTES).replace('}', `,"data":${data}}`);
+  for (const event of [read(BINARY, data).event, read(STRUCTURED, structured).event]) {
+    assert.match(JSON.stringify(event?.exact()), /"data":\{"n":12345678901234567890\}/);
+  }
+});
+
+test('what is no CloudEvent says what is missing, and nothing of the value', () => {
+  const reasons: [NamedHeaders, string, RegExp][] = [
+    [{}, '{"content":"SECRET"}', /neither the header ce_specversion/],
+    [{ ...BINARY, ce_id: '' }, '"SECRET"', /attribute "id"/],
+    [{ ...BINARY, ce_type: Buffer.from([0xff]) }, '"SECRET"', /attribute "type"/],
+    [{ ...BINARY, ce_specversion: '0.3' }, '"SECRET"', /version 1\.0/],
+    [STRUCTURED, '{"data":"SECRET"}', /specversion/],
+    [{ 'content-type': 'application/cloudevents-batch+json' }, '["SECRET"]', /batches are not understood/],
+    [{ 'content-type': 'application/cloudevents+avro' }, 'SECRET', /application\/cloudevents\+json/],
+  ];
+  for (const [headers, value, message] of reasons) {
+    const { poison } = read(headers, value);
+    assert.equal(poison?.reason, 'undecodable');
+    assert.match(poison?.message ?? '', message);
+    assert.doesNotMatch(poison?.message ?? '', /SECRET/);
+  }
+  assert.equal(read(STRUCTURED, '["SECRET"]').poison?.reason, 'not_an_object');
+  assert.equal(read(STRUCTURED, '{SECRET').poison?.reason, 'not_json');
+  assert.equal(read(BINARY, '{SECRET').poison?.reason, 'not_json');
+});
+
+test('of several headers of one name the first counts; one without a value is none, but hides those behind it', () => {
+  const typed = read(
+    {
+      ...BINARY,
+      'content-type': [null, 'text/plain'],
+      ce_x: ['1', '2'],
+      CE_X: '3',
+      ce_y: [null, '1'],
+    },
+    '"a"',
+  );
+  assert.deepEqual(typed.event?.document, { ...ATTRIBUTES, x: '1', data: 'a' });
+});
+
+test('headers with the name of the payload, or with one that attributes cannot have, are no attributes; constructor is one', () => {
+  const headers = {
+    ...BINARY,
+    ce_data: 'no',
+    ce___proto__: 'no',
+    ce_a_b: 'no',
+    ce_constructor: 'ok',
+  };
+  const document = read(headers, '1').event?.document;
+  assert.deepEqual(Object.entries(document ?? {}), Object.entries({ ...ATTRIBUTES, constructor: 'ok', data: 1 }));
+});
+
+test('whatever comes, reading does not throw', () => {
+  const one = fc.oneof(
+    fc.string(),
+    fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes)),
+    fc.constant(null),
+  );
+  const header = fc.oneof(one, fc.array(one));
+  const name = fc.constantFrom('content-type', 'ce_specversion', 'ce_id', 'ce_source', 'ce_type', 'ce_x', '__proto__');
+  fc.assert(
+    fc.property(fc.dictionary(name, header), fc.uint8Array({ maxLength: 64 }), (headers, value) => {
+      const { event, poison } = read({ ...BINARY, ...headers }, Buffer.from(value));
+      assert.ok((event === undefined) !== (poison === undefined));
+    }),
+  );
+});

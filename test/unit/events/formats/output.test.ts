@@ -1,0 +1,222 @@
+/** Output formats around a kind: what is encoded, what is not, and what happens when an encoding fails. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ItemOutcome, PipelineKind, SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../../../../src/core/record.ts';
+import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
+import type { OutputFormat } from '../../../../src/events/formats/output/format.ts';
+import { FramedReader } from '../../../../src/events/formats/output/framed-reader.ts';
+import { RegisteredFormat, withOutputFormat } from '../../../../src/events/formats/output/index.ts';
+import { shownDecision, terminalMembers } from '../../../../src/tools/inspect/terminal-value.ts';
+import { contractFile, contractProblem } from '../../../support/contracts.ts';
+import { inspectionOf } from '../../../support/engine/inspection.ts';
+import { World } from '../../../support/engine/world.ts';
+import { headerList, headerOf } from '../../../support/headers.ts';
+import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
+import { collectRows, contentItem, JOB, kindWithFile, SIGNAL } from '../../kinds/review/sample.ts';
+
+const FILE = [
+  'Content,Status,Service result,connector_ref',
+  'a,SUCCESS,spam,"[0,0,-1,null]"',
+  'b,SUCCESS,ham',
+  'c,ERROR,,"[0,2,-1,null]"',
+];
+const NOBODY = () => assert.fail('nothing fails here');
+
+/** Values as texts, with a mark in front. */
+const MARKED: OutputFormat = {
+  name: 'avro',
+  encode: (record) => ({ ...record, value: `marked ${String(record.value)}` }),
+};
+
+function avro(subject = 'topic-name' as const): RegisteredFormat {
+  return new RegisteredFormat({ contract: 'decision', format: 'avro', topic: 'out', subject });
+}
+
+test('rows are encoded; malformed rows pass; so are decisions without a row', async () => {
+  const kind = withOutputFormat(kindWithFile(FILE.join('\n')), MARKED, NOBODY);
+  assert.ok('results' in kind);
+  const { rows } = await collectRows(kind);
+  assert.equal(rows.length, 3);
+  for (const row of rows) {
+    if (!('record' in row)) continue;
+    assert.match(String(row.record.value), /^marked \{"id"/);
+  }
+  assert.equal(rows.filter((row) => 'malformed' in row).length, 1);
+  assert.match(String(kind.failure(contentItem(), { code: 'x', message: 'y' }, JOB).value), /^marked/);
+});
+
+test('outcomes of kinds without result files are encoded, also of records that are gone; poison passes as it is', async () => {
+  const record: OutgoingRecord = { key: null, value: '{"id":"e-0-0"}' };
+  const decided: ItemOutcome = { partition: 0, offset: 0, status: 'success', record };
+  const poisoned: ItemOutcome = {
+    partition: 0,
+    offset: 1,
+    poison: { reason: 'review_failed', message: 'm' },
+  };
+  const { results: _results, ...steps } = kindWithFile('');
+  const source: SourceKind = {
+    ...steps,
+    async *outcomes() {
+      yield [decided, poisoned];
+    },
+    outcomeOf: ({ offset }) => (offset === 0 ? decided : undefined),
+  };
+  const kind = withOutputFormat(source, MARKED, NOBODY) as SourceKind;
+  const about = () => JOB;
+  const state = { state: 'finished', rawState: 'x' } as const;
+  const all: ItemOutcome[] = [];
+  for await (const some of kind.outcomes([], state, about, SIGNAL, false)) all.push(...some);
+  assert.deepEqual(all, [{ ...decided, record: { key: null, value: 'marked {"id":"e-0-0"}' } }, poisoned]);
+  const at = (offset: number) => kind.outcomeOf({ partition: 0, offset, replay: 0 }, state, JOB);
+  assert.deepEqual(at(0), all[0]);
+  assert.equal(at(1), undefined);
+});
+
+test('what cannot be encoded goes out as an error that says so, in the same format, and nothing of it is told to the log', async () => {
+  const told: unknown[] = [];
+  const picky: OutputFormat = {
+    name: 'avro',
+    encode(record) {
+      if (String(record.value).includes('spam')) throw new TypeError('cannot encode spam');
+      return MARKED.encode(record);
+    },
+  };
+  const kind = withOutputFormat(kindWithFile(FILE.join('\n'), { includeContent: true }), picky, (event) => told.push(event));
+  assert.ok('results' in kind);
+  const { rows } = await collectRows(kind);
+  const [first] = rows;
+  assert.ok(first !== undefined && 'record' in first);
+  assert.equal(first.status, 'error');
+  const decision = JSON.parse(String(first.record.value).replace('marked ', ''));
+  assert.equal(contractProblem('decision', decision), undefined);
+  assert.deepEqual([decision.id, decision.status, decision.error.code], ['events-0-0', 'ERROR', 'encoding_failed']);
+  assert.deepEqual(told, ['events-0-0']);
+});
+
+test('when not even that can be encoded the record becomes a dead letter, and nothing of the exception but its place is kept', async () => {
+  const broken: OutputFormat = {
+    name: 'avro',
+    encode() {
+      throw new TypeError('quoted content');
+    },
+  };
+  const kind: PipelineKind = withOutputFormat(kindWithFile(FILE.join('\n')), broken, NOBODY);
+  assert.ok('results' in kind);
+  const { rows } = await collectRows(kind);
+  const poisons = rows.flatMap((row) => ('poison' in row ? [row.poison] : []));
+  assert.ok(poisons.length > 0);
+  for (const { reason, message, crash } of poisons) {
+    assert.equal(reason, 'internal_error');
+    assert.match(crash ?? '', /^TypeError\n {4}at .*output\.test\.ts/);
+    assert.doesNotMatch(`${message} ${crash}`, /quoted content/);
+  }
+});
+
+test('nothing is written before the schema was looked up', () => {
+  assert.throws(() => avro().encode({ key: null, value: contractFile('examples/decision.json') }), /has not been looked up/);
+});
+
+test('a status that the schemas do not know is written as unknown', async () => {
+  const json = contractFile('examples/decision.json').replace('"SUCCESS"', '"POSTPONED"');
+  for (const [format, status] of [
+    ['avro', 'UNKNOWN'],
+    ['protobuf', 'UNSPECIFIED'],
+  ] as const) {
+    const registry = new MemoryRegistry();
+    const writer = new RegisteredFormat({
+      contract: 'decision',
+      format,
+      topic: 'out',
+      subject: 'topic-name',
+    });
+    writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
+    const value = writer.encode({ key: null, value: json }).value as Buffer;
+    assert.equal((await new FramedReader(registry).read(value, SIGNAL))?.status, status);
+  }
+});
+
+test('subjects are named by topic, by record, by both, or as told', () => {
+  const subject = (
+    format: 'avro' | 'protobuf' | 'json-schema',
+    choice: ConstructorParameters<typeof RegisteredFormat>[0]['subject'],
+  ) => new RegisteredFormat({ contract: 'looked-up-decision', format, topic: 'out', subject: choice }).subject;
+  assert.equal(subject('avro', 'topic-name'), 'out-value');
+  assert.equal(subject('avro', 'record-name'), 'content_review.v1.LookedUpDecision');
+  assert.equal(subject('protobuf', 'topic-record-name'), 'out-content_review.v1.LookedUpDecision');
+  assert.equal(subject('json-schema', 'record-name'), 'Looked-up decision');
+  assert.equal(subject('avro', { name: 'mine' }), 'mine');
+});
+
+test('a CloudEvent says what it is, and headers of the source record do not contradict it', () => {
+  const value = contractFile('examples/decision.json');
+  const { id, decided_at, source } = JSON.parse(value);
+  const travelling = { ce_traceparent: ['t', null], toString: 'x', 'event-id': id };
+  const record = {
+    key: null,
+    value,
+    headers: headerList({
+      'Content-Type': ['x', null],
+      CE_Type: 'theirs',
+      ce_data: 'x',
+      ...travelling,
+    }),
+  };
+  const options = { contract: 'decision', source: '/content-review/posts' } as const;
+  assert.deepEqual(cloudEventsOutput({ ...options, mode: 'binary' }).encode(record), {
+    key: null,
+    value,
+    headers: headerList({
+      ...travelling,
+      ce_specversion: '1.0',
+      ce_source: '/content-review/posts',
+      ce_type: 'content-review.decision.v1',
+      ce_dataschema: 'urn:content-review-connector:decision:v1',
+      ce_id: id,
+      ce_subject: `${source.topic}/${source.partition}/${source.offset}`,
+      ce_time: decided_at,
+      'content-type': 'application/json',
+    }),
+  });
+  const structured = cloudEventsOutput({ ...options, mode: 'structured' }).encode(record);
+  assert.equal(headerOf(structured, 'content-type'), 'application/cloudevents+json; charset=UTF-8');
+  assert.equal(headerOf(structured, 'ce_type'), 'undefined');
+  assert.equal(JSON.parse(String(structured.value)).datacontenttype, 'application/json');
+});
+
+test('tools read every format back, whichever was in use when a record was written', async () => {
+  const json = contractFile('examples/decision.json');
+  const wanted = shownDecision(JSON.parse(json));
+  const registry = new MemoryRegistry();
+  const reader = new FramedReader(registry);
+  const inspection = {
+    ...inspectionOf(new World()),
+    readFramed: (value: Buffer) => reader.read(value, SIGNAL),
+  };
+  const record = { key: null, value: Buffer.from(json) };
+  const shown = async (value: OutgoingRecord['value']) => {
+    const members = await terminalMembers(Buffer.from(value as Buffer), inspection);
+    return members && shownDecision(members);
+  };
+  assert.deepEqual(await shown(json), wanted);
+  for (const mode of ['binary', 'structured'] as const) {
+    assert.deepEqual(await shown(cloudEventsOutput({ contract: 'decision', mode, source: '/x' }).encode(record).value), wanted);
+  }
+  for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
+    const writer = new RegisteredFormat({
+      contract: 'decision',
+      format,
+      topic: format,
+      subject: 'topic-name',
+    });
+    writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
+    const { value } = writer.encode(record);
+    assert.deepEqual(await shown(value), wanted, format);
+    assert.equal(await terminalMembers(value as Buffer, inspectionOf(new World())), undefined);
+  }
+  // Of an unknown schema, of a schema that is not ours, no JSON.
+  const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, SIGNAL);
+  for (const value of [Buffer.of(0, 0, 0, 3, 9, 1), Buffer.of(0, 0, 0, 0, foreign, 2, 65), Buffer.of(0, 1), Buffer.from('x')]) {
+    assert.equal(await shown(value), undefined);
+  }
+});

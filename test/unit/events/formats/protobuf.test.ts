@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import protobuf from 'protobufjs';
+import { UnusableSchema } from '../../../../src/events/registry/index.ts';
+import { protobufReader } from '../../../support/protobuf.ts';
+
+/** A message as JSON text. */
+function read(text: string, ...bytes: (number | string)[]): string {
+  const value = bytes.flatMap((part) => (typeof part === 'string' ? [...Buffer.from(part)] : [part]));
+  const { event, poison } = protobufReader(text)(Buffer.from(value));
+  return event === undefined ? `${poison.reason}: ${poison.message}` : JSON.stringify(event.exact());
+}
+
+const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message M { ${body} }`;
+const broken = (message: string) => `undecodable: the value is not Protobuf of its schema: ${message}`;
+
+test('a message that comes in parts is merged, a scalar is the last one sent', () => {
+  const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
+  assert.equal(
+    read(text, 10, 2, 16, 1, 10, 4, 32, 7, 24, 5, 16, 1, 16, 2),
+    '{"child":{"a":1,"list":[5],"b":7},"a":2,"list":[],"b":0}',
+  );
+});
+
+test('of a oneof only the member that came last is there', () => {
+  const text = proto3('oneof either { string text = 1; M message = 2; int64 number = 3; }');
+  assert.equal(read(text, 10, 1, 'a', 24, 5), '{"number":5}');
+  assert.equal(read(text, 24, 5, 18, 2, 24, 6), '{"message":{"number":6}}');
+  assert.equal(read(text, 18, 2, 24, 6, 10, 1, 'a'), '{"text":"a"}');
+});
+
+test('repeated numbers are read packed and not packed, whatever the schema says', () => {
+  const text = proto3('repeated int32 packed = 1; repeated int32 plain = 2 [packed = false];');
+  assert.equal(read(text, 8, 1, 10, 2, 2, 3, 16, 4, 18, 1, 5), '{"packed":[1,2,3],"plain":[4,5]}');
+});
+
+test('a field that the schema does not have, or has with another wire type, is skipped', () => {
+  const text = proto3('int32 a = 1;');
+  assert.equal(
+    read(text, 0x10, 1, 0x19, ...Array(8).fill(0), 0x22, 1, 0, 0x2b, 0x08, 1, 0x2c, 0x35, 0, 0, 0, 0, 8, 5),
+    '{"a":5}',
+  );
+  assert.equal(read(text, 10, 1, 7, 8, 5), '{"a":5}');
+  assert.equal(read(text, 13, 0, 0, 0, 0), '{"a":0}');
+});
+
+test('without presence a default is there, with presence only what was sent', () => {
+  const body =
+    'string a = 1; optional string b = 2; Kind c = 3; bytes d = 4; bool e = 5; double f = 6; Empty g = 7; map<string, int32> h = 8;';
+  const head = 'enum Kind { FIRST = 0; SECOND = 1; }';
+  assert.equal(read(`${proto3(body, head)} message Empty {}`), '{"a":"","c":"FIRST","d":"","e":false,"f":0,"h":{}}');
+  assert.equal(read(`${proto3(body, head)} message Empty {}`, 18, 0, 58, 0).includes('"b":""'), true);
+});
+
+test('a required field that is missing is told by its name', () => {
+  assert.equal(read('syntax = "proto2"; message M { required int32 a = 1; }'), broken('the required field a is missing'));
+});
+
+test("editions say by their features what has presence; protobufjs's are understood", () => {
+  const text =
+    'edition = "2023"; option features.field_presence = IMPLICIT; message M { int32 a = 1; int32 b = 2 [features.field_presence = EXPLICIT]; }';
+  assert.equal(read(text), '{"a":0}');
+});
+
+test('an Any of a type that the schema knows is its message, of any other its bytes', () => {
+  const head = 'import "google/protobuf/any.proto"; import "google/protobuf/duration.proto";';
+  const text = `syntax = "proto3"; ${head} message M { google.protobuf.Any any = 1; int32 a = 2; }`;
+  const anyOf = (url: string, ...data: number[]) => {
+    const inner = [10, url.length, ...Buffer.from(url), 18, data.length, ...data];
+    return read(text, 10, inner.length, ...inner);
+  };
+  assert.equal(anyOf('type.googleapis.com/M', 16, 7), '{"any":{"@type":"type.googleapis.com/M","a":7},"a":0}');
+  assert.equal(anyOf('x/google.protobuf.Duration', 8, 3), '{"any":{"@type":"x/google.protobuf.Duration","value":"3s"},"a":0}');
+  assert.equal(anyOf('x/Unknown', 1, 2), '{"any":{"@type":"x/Unknown","value":"AQI="},"a":0}');
+});
+
+test("Confluent's decimal is a number with its digits", () => {
+  const text = proto3('confluent.type.Decimal price = 1;', 'import "confluent/type/decimal.proto";');
+  assert.equal(read(text, 10, 8, 10, 2, 0x03, 0xe8, 16, 4, 24, 2), '{"price":10.00}');
+});
+
+test('a schema that cannot be used says why', () => {
+  const objection = (text: string, expected: RegExp) =>
+    assert.throws(
+      () => protobufReader(text),
+      (error) => error instanceof UnusableSchema && expected.test(error.message),
+    );
+  objection(proto3('', 'import "other.proto";'), /^it imports other\.proto, which it does not refer to in the registry$/);
+  objection(proto3('Missing a = 1;'), /no such.*Missing/);
+  objection('syntax = "proto3"; message M {', /^it is no \.proto file that can be understood$/);
+  objection('edition = "2099"; message M {}', /edition/);
+});
+
+test('a message is found by its indexes, and only where they can mean one alone', () => {
+  const text = `syntax = "proto3"; message A { map<string, string> m = 1; message X { int32 a = 1; } message Y { int32 b = 1; } } message B { int32 c = 1; }`;
+  assert.deepEqual(protobufReader(text, [1])(Buffer.alloc(0)).event?.document, { c: 0 });
+  assert.deepEqual(protobufReader(text, [0, 0])(Buffer.alloc(0)).event?.document, { a: 0 });
+  assert.deepEqual(protobufReader(text, [0, 2])(Buffer.alloc(0)).event?.document, { b: 0 });
+  assert.throws(() => protobufReader(text, [0, 1]), /may mean X or Y, because A has maps or groups/);
+  for (const indexes of [[2], [0, 3], [1, 0], [0, 0, 0]]) {
+    assert.throws(() => protobufReader(text, indexes), /the schema has no message at the indexes of the record/);
+  }
+});
+
+test('messages of an imported file of the same package are not counted', () => {
+  const imports = { 'first.proto': 'syntax = "proto3"; package p; message First { int32 a = 1; }' };
+  const text = 'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
+  assert.deepEqual(protobufReader(text, [0], imports)(Buffer.from([10, 0])).event?.document, {
+    first: { a: 0 },
+    b: 0,
+  });
+  assert.throws(() => protobufReader(text, [1], imports), /the schema has no message at the indexes of the record/);
+});
+
+test('bytes that are no message are refused, with what is wrong and nothing of what they hold', () => {
+  const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
+  assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
+  assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a text is not UTF-8'));
+  assert.equal(read(text, 0), broken('a field has an impossible number'));
+  assert.equal(read(text, 15), broken('a field has an impossible type'));
+  assert.equal(read(text, 12), broken('a field has an impossible type'));
+  assert.equal(read(text, 0x2b, 0x34), broken('a group ends that did not begin'));
+  assert.equal(read(text, 8, ...Array(10).fill(0xff), 1), broken('an integer has more than 64 bits'));
+  let deep: Uint8Array = new Uint8Array();
+  for (let level = 0; level < 600; level++) deep = protobuf.Writer.create().uint32(26).bytes(deep).finish();
+  assert.equal(read(text, ...deep), broken('the data is nested more than 500 levels deep'));
+  assert.equal(read(text, ...Array(600).fill(0x2b)), broken('the data is nested more than 500 levels deep'));
+});
+
+test('empty messages are few: each becomes an object with a member for every field without presence', () => {
+  const fields = Array.from({ length: 50 }, (_, index) => `string field_${index} = ${index + 1};`).join(' ');
+  const text = `${proto3('repeated Item items = 1;')} message Item { ${fields} }`;
+  const many = Buffer.alloc(200_000);
+  for (let at = 0; at < many.length; at += 2) many[at] = 10;
+  assert.equal(
+    protobufReader(text)(many).poison?.message,
+    'the value is not Protobuf of its schema: its objects have far more members than the data has bytes',
+  );
+  assert.equal(protobufReader(text)(many.subarray(0, 10_000)).poison, undefined);
+});
+
+test('items of repeated fields are no more than memory has room for, packed or not', () => {
+  const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
+  const repeated = (times: number, ...field: number[]) =>
+    protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field)));
+  const packed = (count: number) =>
+    protobufReader(text)(Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish())).poison?.message;
+  const tooMany = 'the value is not Protobuf of its schema: its arrays and maps have too many items';
+  for (const field of [
+    [10, 2, 8, 1],
+    [16, 1],
+  ]) {
+    assert.equal(repeated(2 ** 20 + 1, ...field).poison?.message, tooMany);
+    assert.equal(repeated(2 ** 19, ...field).poison, undefined);
+  }
+  assert.deepEqual([packed(2 ** 20 + 1), packed(2 ** 20 - 10)], [tooMany, undefined]);
+});
+
+test('groups within groups, and parts within parts, are not gone over as often as they are deep', () => {
+  const text = proto3('M child = 1; string text = 2;');
+  const groups = (depth: number) =>
+    Buffer.concat([Buffer.alloc(depth, 0x0b), Buffer.alloc(40_000, 0x18), Buffer.alloc(depth, 0x0c)]);
+  const parts = (depth: number) => {
+    let message = Buffer.concat([Buffer.of(0x12, 0xc0, 0xb8, 2), Buffer.alloc(40_000, 0x61)]);
+    for (let level = 0; level < depth; level++) {
+      const length = [(message.length % 128) | 128, (Math.floor(message.length / 128) % 128) | 128, message.length >> 14];
+      message = Buffer.concat([Buffer.of(10, 0, 10, ...length), message]);
+    }
+    return message;
+  };
+  for (const made of [groups, parts]) {
+    assert.equal(protobufReader(text)(made(10)).poison, undefined);
+    assert.equal(
+      protobufReader(text)(made(200)).poison?.message,
+      'the value is not Protobuf of its schema: groups, or messages that come in parts, are nested too deeply',
+    );
+  }
+});

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textFormat } from '../../../../src/events/formats/text.ts';
+import { sourceRecord } from '../../kinds/review/sample.ts';
+
+const read = (value: Buffer) => textFormat.read({ ...sourceRecord(null), value });
+
+test('the value is the content, whatever it looks like', () => {
+  for (const text of ['hello', '{"content": 1}', '', 'żółć 😀\n"x"']) {
+    assert.deepEqual(read(Buffer.from(text)).event?.document, { content: text });
+  }
+});
+
+test('bytes that are not UTF-8 are no text, and are not shown', () => {
+  const { poison } = read(Buffer.from([0xff, 0x53, 0x45, 0x43]));
+  assert.deepEqual(poison, {
+    reason: 'undecodable',
+    message: 'the value is not text: its bytes are not UTF-8',
+  });
+});

@@ -1,0 +1,83 @@
+/** docs/mapping.md, run. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { trySample } from '../../../src/app/tools/sample.ts';
+import { parseConfig } from '../../../src/config/load/load.ts';
+
+const PAGE = readFileSync(new URL('../../../docs/mapping.md', import.meta.url), 'utf8');
+
+interface Example {
+  readonly heading: string;
+  readonly yaml: string;
+  readonly properties: string;
+  readonly json: string;
+  readonly text: string;
+}
+
+/** Blocks up to the next `text` block make one example. */
+function examples(): Example[] {
+  const found: Example[] = [];
+  let heading = '';
+  let blocks = { yaml: '', properties: '', json: '' };
+  for (const [, title, language, body = ''] of PAGE.matchAll(/^#+ (.+)$|^```(\w*)\n((?:.*\n)*?)```$/gm)) {
+    if (title !== undefined) heading = title;
+    else if (language === 'text') {
+      found.push({ heading, ...blocks, text: body });
+      blocks = { yaml: '', properties: '', json: '' };
+    } else if (language !== '') blocks = { ...blocks, [language ?? '']: body };
+  }
+  return found;
+}
+
+function pipelineOf(yaml: string) {
+  const indented = (yaml === '' ? 'source:\n' : yaml).replace(/^(?=.)/gm, '    ');
+  const text = `
+kafka: {brokers: "b:1"}
+service: {baseUrl: "https://review.example", apiKey: k}
+pipelines:
+  - name: docs
+${indented.replace(/^ {4}source:\n(?! {6}topic)/m, '    source:\n      topic: events\n')}`;
+  return parseConfig(text, {}, { file: 'docs/mapping.md', directory: '/nowhere' }).pipelines[0] ?? assert.fail();
+}
+
+async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
+  const [, key] = /^key=(.*)$/m.exec(properties) ?? [];
+  const headers = [...properties.matchAll(/^header=([^=]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, Buffer.from(value)] as const,
+  );
+  const { kind, result } = await trySample(pipelineOf(yaml), {
+    value: Buffer.from(json),
+    key,
+    headers,
+    timestampMs: 0,
+  });
+  if (result.outcome === 'skipped') return `skipped: ${result.reason}\n`;
+  if (result.outcome === 'dead_letter') return `dead letter: ${result.reason}\n${result.message}\n`;
+  const { published } = result;
+  const keyed = published.key === (key ?? null) ? '' : `, published with key ${published.key}`;
+  const verdict = {
+    review: `reviewed as ${result.type}${keyed}`,
+    import: 'imported',
+    lookup: 'looked up',
+  }[kind];
+  const upload = result.upload
+    .replace(/"\[0,0,[^\n]*\r\n$/, '…')
+    .replaceAll('\r\n', '\n')
+    .trimEnd();
+  return `${verdict}\n${upload}\n`;
+}
+
+for (const [index, example] of examples().entries()) {
+  test(`docs/mapping.md: example ${index + 1}, ${example.heading}`, async () => {
+    assert.equal(await outcomeOf(example), example.text);
+  });
+}
+
+test('docs/mapping.md has an example for every section that should have one', () => {
+  const headings = new Set(examples().map(({ heading }) => heading));
+  for (const heading of ['Paths', 'Expressions', 'Type', 'Metadata', 'URLs', 'Filter', 'Imports and lookups']) {
+    assert.ok(headings.has(heading), heading);
+  }
+  assert.ok(examples().length >= 14, String(examples().length));
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RecordHeaders } from '../../../../src/core/record.ts';
+import { readFrame, readMessageIndexes, writeFrame, writeMessageIndexes } from '../../../../src/events/registry/index.ts';
+
+const bytes = (...values: number[]) => Buffer.from(values);
+
+test('a frame is a zero byte and an id in four bytes, as Confluent writes it', () => {
+  assert.deepEqual(writeFrame(258, bytes(9)), bytes(0, 0, 0, 1, 2, 9));
+  assert.deepEqual(readFrame(bytes(0, 0, 0, 1, 2, 9), []), { id: 258 });
+});
+
+test('a value without a frame says what was expected, and nothing of what it holds', () => {
+  const objection = (value: Buffer, headers: RecordHeaders = []) => readFrame(value, headers).poison;
+  assert.deepEqual(objection(Buffer.from('{"content":1}')), {
+    reason: 'undecodable',
+    message:
+      'the value does not begin with the byte 0: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them',
+  });
+  assert.match(objection(bytes(0, 0, 0, 1))?.message ?? '', /^the value has 4 bytes: expected/);
+  assert.match(objection(bytes())?.message ?? '', /^the value has 0 bytes: expected/);
+  assert.match(objection(bytes(0, 255, 255, 255, 255))?.message ?? '', /^the schema id is negative/);
+  assert.match(
+    objection(Buffer.alloc(40, 1))?.message ?? '',
+    /begins with the byte 1 \(a schema's GUID\), which is not supported/,
+  );
+  assert.match(
+    objection(Buffer.from('payload'), [['__value_schema_id', bytes(1)]])?.message ?? '',
+    /named by the header __value_schema_id \(a GUID\): write the schema's id in front of the value instead/,
+  );
+});
+
+test('message indexes are a count and zigzag varints; the first message is the one byte 0', () => {
+  for (const [indexes, written] of [
+    [[0], bytes(0)],
+    [[1], bytes(2, 2)],
+    [[0, 0], bytes(4, 0, 0)],
+    [[1, 0], bytes(4, 2, 0)],
+    [[64], bytes(2, 0x80, 1)],
+  ] as const) {
+    assert.deepEqual(writeMessageIndexes(indexes), written);
+    assert.deepEqual(readMessageIndexes(Buffer.concat([bytes(7, 7), written, bytes(7)]), 2), {
+      indexes: [...indexes],
+      end: 2 + written.length,
+    });
+  }
+  // Written out in full by some clients.
+  assert.deepEqual(readMessageIndexes(bytes(2, 0), 0), { indexes: [0], end: 2 });
+});
+
+test('what is no path of message indexes is none', () => {
+  for (const broken of [
+    bytes(),
+    bytes(2),
+    bytes(1),
+    bytes(2, 1),
+    bytes(0x80),
+    bytes(0xff, 0xff, 0xff, 0xff, 0xff, 1),
+    bytes(0xfe, 0x7f),
+  ]) {
+    assert.equal(readMessageIndexes(broken, 0), undefined, broken.toString('hex'));
+  }
+});

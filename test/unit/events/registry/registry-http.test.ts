@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConfluentRegistry, RegistryRefused, RegistryUnavailable } from '../../../../src/events/registry/index.ts';
+import { fakeRegistry, recordingObserver, registrySettings } from '../../../support/registry.ts';
+
+const { signal } = new AbortController();
+const TEXT = { schema: '"string"' };
+
+/** A port that was free a moment ago: connections to it are refused. */
+async function nobodyThere(): Promise<string> {
+  const server = await fakeRegistry();
+  await server[Symbol.asyncDispose]();
+  return server.url;
+}
+
+async function unavailable(call: Promise<unknown>): Promise<RegistryUnavailable> {
+  const error = await call.then(
+    () => assert.fail('it answered'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof RegistryUnavailable, String(error));
+  return error;
+}
+
+test('what a status means: 5xx, 429, 408 and refused credentials are no answer, other 4xx are', async () => {
+  await using server = await fakeRegistry();
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const answer = (status: number, body: string) => {
+    server.instead = (_, response) => {
+      response.statusCode = status;
+      response.end(body);
+    };
+  };
+  for (const status of [500, 503, 429, 408]) {
+    answer(status, '{"error_code":50001,"message":"secret"}');
+    assert.equal((await unavailable(registry.byId(1, signal))).message, `the registry answered ${status}`);
+  }
+  for (const status of [401, 403]) {
+    answer(status, '{"error_code":40101,"message":"secret"}');
+    assert.match((await unavailable(registry.byId(1, signal))).message, /does not take the credentials of schemaRegistry/);
+  }
+  answer(422, '{"error_code":42201,"message":"Invalid schema"}');
+  await assert.rejects(
+    registry.register('s', { type: 'AVRO', text: 'x' }, signal),
+    (error) => error instanceof RegistryRefused && error.status === 422 && error.errorCode === 42201,
+  );
+  await registry.close();
+});
+
+test("a 404 that is not a registry's own is no unknown schema: a wrong path must not make dead letters of everything", async () => {
+  await using server = await fakeRegistry();
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const bodies = ['<html>not found</html>', '{"error_code":404,"message":"HTTP 404 Not Found"}', '{}', ''];
+  for (const body of bodies) {
+    server.instead = (_, response) => response.writeHead(404).end(body);
+    const { code, message } = await unavailable(registry.byId(1, signal));
+    assert.equal(code, 'no_such_path');
+    assert.match(message, /does schemaRegistry\.urls end with the path/);
+  }
+  server.instead = (_, response) => response.writeHead(200).end('<html>welcome</html>');
+  assert.equal((await unavailable(registry.byId(1, signal))).code, 'bad_answer');
+  server.instead = undefined;
+  assert.equal(await registry.byId(1, signal), undefined);
+  await registry.close();
+});
+
+test('addresses are tried in turn, and the one that answered goes first from then on', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  const observer = recordingObserver();
+  const registry = new ConfluentRegistry(registrySettings([await nobodyThere(), `${server.url}/`], { observer }));
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.deepEqual(observer.calls, ['schema network', 'schema 200', 'schema 200']);
+  await registry.close();
+});
+
+test('what one address does not know, or cannot say, another may', async () => {
+  await using behind = await fakeRegistry();
+  await using ahead = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  const registry = new ConfluentRegistry(registrySettings([await nobodyThere(), behind.url, ahead.url]));
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  assert.equal(await registry.byId(2, signal), undefined);
+  await registry.close();
+});
+
+test('a lookup, which changes nothing, is asked of every address; what registers is not', async () => {
+  await using behind = await fakeRegistry();
+  await using ahead = await fakeRegistry({
+    '/subjects/s': { id: 7, version: 2 },
+    '/subjects/s/versions': { id: 7 },
+  });
+  const registry = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
+  assert.equal((await registry.lookup('s', { type: 'AVRO', text: '"string"' }, signal))?.id, 7);
+  await registry.close();
+  const other = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
+  await assert.rejects(other.register('s', { type: 'AVRO', text: '"string"' }, signal), RegistryRefused);
+  assert.deepEqual(ahead.requests, ['POST /subjects/s']);
+  await other.close();
+});
+
+test('whether a schema is compatible is asked of the versions that the rule names, by the latest where that cannot be asked', async () => {
+  const all = '/compatibility/subjects/s/versions';
+  const latest = `${all}/latest`;
+  const no = { is_compatible: false, messages: ['b is missing'] };
+  const refused = { compatible: false, messages: ['b is missing'] };
+  const taken = { compatible: true, messages: [] };
+  const judge = async (answers: Record<string, unknown>, lacking?: { readonly status: number; readonly body: string }) => {
+    await using server = await fakeRegistry(answers);
+    if (lacking !== undefined)
+      server.instead = (request, response) => {
+        if (request.url?.startsWith(`${all}?`)) response.writeHead(lacking.status).end(lacking.body);
+        else response.end(JSON.stringify(answers[(request.url ?? '').replace(/\?.*/, '')]));
+      };
+    const registry = new ConfluentRegistry(registrySettings([server.url]));
+    const found = await registry.compatibility('s', { type: 'AVRO', text: '"string"' }, signal);
+    await registry.close();
+    return found;
+  };
+  const yes = { is_compatible: true };
+  assert.deepEqual(await judge({ [all]: yes }), taken);
+  assert.deepEqual(await judge({ [all]: no, [latest]: no }), refused);
+  const level = (compatibilityLevel: string) => ({ compatibilityLevel });
+  // Which of the two decides is the rule's to say, the subject's before the registry's.
+  const torn = { [all]: no, [latest]: yes };
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('BACKWARD'), '/config': level('FULL_TRANSITIVE') }), taken);
+  assert.deepEqual(await judge({ ...torn, '/config': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('FULL_TRANSITIVE') }), refused);
+  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('BACKWARD') }), taken);
+  assert.deepEqual(await judge(torn), refused);
+  // Karapace and old ones know one version at a time.
+  for (const lacking of [
+    { status: 404, body: '{"error_code":404,"message":"HTTP 404 Not Found"}' },
+    { status: 405, body: '{"error_code":405,"message":"HTTP 405 Method Not Allowed"}' },
+    { status: 404, body: 'Not Found' },
+  ]) {
+    assert.deepEqual(await judge({ [latest]: no }, lacking), refused);
+    assert.deepEqual(await judge({ [latest]: yes }, lacking), taken);
+  }
+});
+
+test('an address that has just given no answer is not asked for what another does not know', async () => {
+  await using hung = await fakeRegistry();
+  await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  hung.instead = () => {};
+  const registry = new ConfluentRegistry(registrySettings([hung.url, live.url], { timeoutMs: 100 }));
+  assert.equal((await registry.byId(1, signal))?.text, '"string"');
+  for (const id of [2, 3, 4]) assert.equal(await registry.byId(id, signal), undefined);
+  assert.equal(hung.requests.length, 1);
+  await registry.close();
+});
+
+test('a registry that does not answer in time is given up, and a caller that gives up is let go at once', async () => {
+  await using server = await fakeRegistry();
+  server.instead = () => {};
+  const hasty = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 50 }));
+  assert.equal((await unavailable(hasty.byId(1, signal))).message, 'the registry did not answer within 50 ms');
+  const patient = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 60_000 }));
+  const controller = new AbortController();
+  const asked = Promise.withResolvers<void>();
+  server.instead = () => asked.resolve();
+  const pending = patient.byId(1, controller.signal);
+  await asked.promise;
+  controller.abort(new Error('enough'));
+  await assert.rejects(pending, /enough/);
+  await Promise.all([hasty.close(), patient.close()]);
+});
+
+test('credentials are asked for with each request, and no message holds them', async () => {
+  await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
+  let password = 'old';
+  const basic = { kind: 'basic', user: 'ann', password: async () => password } as const;
+  const registry = new ConfluentRegistry(registrySettings([server.url], { credentials: basic }));
+  await registry.byId(1, signal);
+  password = 'new';
+  await registry.byId(1, signal);
+  const bearer = { kind: 'bearer', token: async () => 'token' } as const;
+  const other = new ConfluentRegistry(registrySettings([server.url], { credentials: bearer }));
+  await other.byId(1, signal);
+  assert.deepEqual(
+    server.headers.map(({ authorization }) => authorization),
+    [`Basic ${btoa('ann:old')}`, `Basic ${btoa('ann:new')}`, 'Bearer token'],
+  );
+  const broken = { kind: 'bearer', token: async () => 'line\nbreak' } as const;
+  const refused = new ConfluentRegistry(registrySettings([server.url], { credentials: broken }));
+  assert.doesNotMatch((await unavailable(refused.byId(1, signal))).message, /line|break/);
+  await Promise.all([registry.close(), other.close(), refused.close()]);
+});
+
+test('references are collected once each, those that are referred to first, also when they refer to one another', async () => {
+  const reference = (name: string) => ({ name, subject: `${name}-value`, version: 1 });
+  const version = (id: number, name: string, ...names: string[]) => ({
+    id,
+    version: 1,
+    subject: `${name}-value`,
+    schemaType: 'PROTOBUF',
+    schema: name,
+    references: names.map(reference),
+  });
+  await using server = await fakeRegistry({
+    '/schemas/ids/1': {
+      schemaType: 'PROTOBUF',
+      schema: 'top',
+      references: ['a', 'b'].map(reference),
+    },
+    '/subjects/a-value/versions/1': version(2, 'a', 'c'),
+    '/subjects/b-value/versions/1': version(3, 'b', 'c', 'a'),
+    '/subjects/c-value/versions/1': version(4, 'c', 'a'),
+  });
+  const registry = new ConfluentRegistry(registrySettings([server.url]));
+  const found = await registry.byId(1, signal);
+  assert.deepEqual(
+    found?.imports.map(({ name, text }) => [name, text]),
+    [
+      ['c', 'c'],
+      ['a', 'a'],
+      ['b', 'b'],
+    ],
+  );
+  delete server.answers['/subjects/c-value/versions/1'];
+  await assert.rejects(registry.byId(1, signal), /it refers to version 1 of subject c-value, which the registry does not have/);
+  await registry.close();
+});

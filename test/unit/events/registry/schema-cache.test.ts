@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RegistryRefused, RegistryUnavailable, SchemaCache, UnusableSchema } from '../../../../src/events/registry/index.ts';
+import { recordingObserver, registrySettings } from '../../../support/registry.ts';
+
+const { signal } = new AbortController();
+/** At once: nobody waits here. */
+const sleep = async () => {};
+
+test('an id is asked for once, whoever waits for it, and never again', async () => {
+  const answer = Promise.withResolvers<string>();
+  const asked: number[] = [];
+  const cache = new SchemaCache<string>((id) => {
+    asked.push(id);
+    return answer.promise;
+  }, registrySettings([]));
+  const both = [cache.ensure([1, 2], signal), cache.ensure([2, 1], signal)];
+  assert.equal(cache.get(1), undefined);
+  answer.resolve('schema');
+  await Promise.all(both);
+  assert.deepEqual(asked, [1, 2]);
+  assert.deepEqual(cache.get(2), { schema: 'schema' });
+  assert.equal(cache.ensure([1, 2], signal), undefined);
+});
+
+test('a registry that cannot answer is asked until it can, and says so once it does', async () => {
+  const observer = recordingObserver();
+  let failures = 3;
+  const cache = new SchemaCache<string>(
+    async () => {
+      if (failures-- > 0) throw new RegistryUnavailable('503', 'the registry answered 503');
+      return 'schema';
+    },
+    registrySettings([], { observer }),
+  );
+  await cache.ensure([1], signal);
+  assert.deepEqual(observer.calls, [...Array(3).fill('unavailable: the registry answered 503'), 'available']);
+  assert.deepEqual(cache.get(1), { schema: 'schema' });
+});
+
+test('who gives up is let go at once; the load goes on for others, and ends when nobody waits', async () => {
+  const stopped = Promise.withResolvers<void>();
+  let loads = 0;
+  const cache = new SchemaCache<string>((_, loading) => {
+    loads++;
+    return new Promise((_, reject) =>
+      loading.addEventListener('abort', () => {
+        stopped.resolve();
+        reject(loading.reason);
+      }),
+    );
+  }, registrySettings([]));
+  const [first, second] = [new AbortController(), new AbortController()];
+  const one = cache.ensure([1], first.signal);
+  const other = cache.ensure([1], second.signal);
+  first.abort(new Error('the first'));
+  await assert.rejects(one ?? Promise.resolve(), /the first/);
+  assert.equal(loads, 1);
+  second.abort(new Error('the second'));
+  await assert.rejects(other ?? Promise.resolve(), /the second/);
+  await stopped.promise;
+  assert.equal(cache.get(1), undefined);
+});
+
+test('a loss that nobody waits for any more is not reported for ever', async () => {
+  const down = Promise.withResolvers<string>();
+  const observer = recordingObserver(down.resolve);
+  const failing = () => Promise.reject(new RegistryUnavailable('503', 'the registry answered 503'));
+  const cache = new SchemaCache<string>(failing, registrySettings([], { observer, backoff: { baseMs: 60_000, capMs: 60_000 } }));
+  const waiter = new AbortController();
+  const waiting = cache.ensure([1], waiter.signal) ?? Promise.resolve();
+  await down.promise;
+  waiter.abort(new Error('the shard is lost'));
+  await assert.rejects(waiting, /the shard is lost/);
+  await new Promise(setImmediate);
+  assert.deepEqual(observer.calls, ['unavailable: the registry answered 503', 'available']);
+});
+
+test('an unknown id is a dead letter, and is asked for again after a while: a registry may lag behind a producer', async () => {
+  let nowMs = 0;
+  let known = false;
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
+  const cache = new SchemaCache<string>(
+    async () => (known ? 'schema' : undefined),
+    registrySettings([], { clock, unknownMs: 100 }),
+  );
+  await cache.ensure([7], signal);
+  assert.deepEqual(cache.get(7)?.poison, {
+    reason: 'unknown_schema',
+    message: 'the registry does not know the schema id 7',
+  });
+  known = true;
+  nowMs = 99;
+  assert.equal(cache.ensure([7], signal), undefined);
+  nowMs = 100;
+  await cache.ensure([7], signal);
+  assert.deepEqual(cache.get(7), { schema: 'schema' });
+});
+
+test('an id is unknown when the registry says so twice, a second apart, also while values name new ones all the time', async () => {
+  const slept: number[] = [];
+  const asked: number[] = [];
+  const clock = {
+    ...registrySettings([]).clock,
+    monotonic: () => 0,
+    sleep: async (ms: number) => void slept.push(ms),
+  };
+  const cache = new SchemaCache<string>(
+    async (id) => {
+      asked.push(id);
+      return id === 7 && slept.length > 0 ? 'schema' : undefined;
+    },
+    registrySettings([], { clock }),
+  );
+  await cache.ensure([7], signal);
+  assert.deepEqual([cache.get(7), slept, asked], [{ schema: 'schema' }, [1_000], [7, 7]]);
+  await cache.ensure(Array.from({ length: 1_000 }, (_, id) => 100 + id).values(), signal);
+  assert.deepEqual([cache.get(1_099)?.poison?.reason, slept.length, asked.length], ['unknown_schema', 40, 2 + 1_000 + 39]);
+});
+
+test('a schema that cannot be used, or that the registry refuses, is a dead letter that says why', async () => {
+  const failures = [new UnusableSchema('it is JSON'), new RegistryRefused(422, 42202, 'Invalid version')];
+  const cache = new SchemaCache<string>((id) => Promise.reject(failures[id]), registrySettings([]));
+  await cache.ensure([0, 1], signal);
+  assert.deepEqual(cache.get(0)?.poison, {
+    reason: 'undecodable',
+    message: 'schema 0 cannot be used: it is JSON',
+  });
+  assert.deepEqual(cache.get(1)?.poison, {
+    reason: 'unknown_schema',
+    message: 'the registry refuses schema id 1 (error code 42202)',
+  });
+});
+
+test('schemas that nobody asked for lately are forgotten when there are many; those in use are not', async () => {
+  let nowMs = 0;
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
+  const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));
+  const ids = Array.from({ length: 2_000 }, (_, id) => id);
+  await cache.ensure(ids, signal);
+  nowMs = 10 * 60_000 + 1;
+  await cache.ensure([0, 5_000], signal);
+  assert.deepEqual(cache.get(0), { schema: 0 });
+  assert.deepEqual(cache.get(5_000), { schema: 5_000 });
+  assert.equal(cache.get(1), undefined);
+});
+
+test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
+  let nowMs = 0;
+  const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
+  const cache = new SchemaCache<number>(async (id) => (id === 0 ? id : undefined), registrySettings([], { clock }));
+  await cache.ensure(Array.from({ length: 20_000 }, (_, id) => id).values(), signal);
+  nowMs = 60_000;
+  await cache.ensure([30_000], signal);
+  assert.equal(cache.get(1)?.poison?.reason, 'unknown_schema');
+  nowMs++;
+  await cache.ensure([30_001], signal);
+  assert.deepEqual([cache.get(0), cache.get(1)], [{ schema: 0 }, undefined]);
+  assert.equal(cache.get(30_000)?.poison?.reason, 'unknown_schema');
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { AdaptiveLimit } from '../../../src/service/adaptive-limit.ts';
+import type { Attempt } from '../../../src/service/problem.ts';
+import { InstantClock } from '../service/fakes.ts';
+
+const WINDOW_MS = 1_000;
+const GOOD: Attempt<string> = { value: 'done' };
+const bad = (reason: string): Attempt<string> => ({
+  problem: { failure: 'unavailable', what: 'failed', reason },
+  address: 'host/path',
+});
+
+function limitOf(max: number) {
+  const clock = new InstantClock();
+  const changes: number[] = [];
+  const monotonic = () => clock.monotonic();
+  const limit = new AdaptiveLimit({
+    max,
+    windowMs: WINDOW_MS,
+    clock: { monotonic },
+    onChange: (now) => changes.push(now),
+  });
+  const learn = (attempt: Attempt<string>, startedMs = monotonic()) => limit.learn(attempt, startedMs);
+  const pass = (ms: number) => clock.sleep(ms);
+  return { limit, changes, learn, pass, clock };
+}
+
+test('429, 503 and timeouts halve the limit, at most once in a window, and never below one', async () => {
+  const { limit, changes, learn, pass } = limitOf(16);
+  for (const reason of ['429', '503', 'headers_timeout', 'connect_timeout', 'body_timeout', '429']) {
+    for (let n = 0; n < 5; n++) learn(bad(reason));
+    await pass(WINDOW_MS);
+  }
+  assert.deepEqual(changes, [16, 8, 4, 2, 1]);
+  assert.equal(limit.current, 1);
+});
+
+test('answers that say nothing about load change nothing', async () => {
+  const { changes, learn, pass } = limitOf(4);
+  for (const reason of ['400', '401', '404', '500', '502', 'reset', 'connect_failed', 'protocol']) {
+    learn(bad(reason));
+    await pass(WINDOW_MS);
+  }
+  assert.deepEqual(changes, [4]);
+});
+
+test('each window of success gives one back, up to the maximum', async () => {
+  const { changes, learn, pass } = limitOf(5);
+  learn(bad('429'));
+  for (let n = 0; n < 50; n++) {
+    await pass(WINDOW_MS / 10);
+    learn(GOOD);
+  }
+  assert.deepEqual(changes, [5, 2, 3, 4, 5]);
+});
+
+test('an overload begins the window of success anew', async () => {
+  const { changes, learn, pass } = limitOf(8);
+  learn(bad('503'));
+  await pass(WINDOW_MS - 1);
+  learn(bad('503'));
+  await pass(1);
+  learn(GOOD);
+  assert.deepEqual(changes, [8, 4]);
+});
+
+test('what began before the last cut does not cut again, however late its timeout comes', async () => {
+  const { changes, learn, pass, clock } = limitOf(8);
+  const startedMs = clock.now();
+  await pass(30_000);
+  learn(bad('headers_timeout'), startedMs);
+  await pass(10 * WINDOW_MS);
+  learn(bad('headers_timeout'), startedMs + 5_000);
+  assert.deepEqual(changes, [8, 4]);
+  learn(bad('headers_timeout'));
+  assert.deepEqual(changes, [8, 4, 2]);
+});

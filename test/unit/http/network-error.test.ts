@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NetworkError, networkError, type Stage } from '../../../src/http/network-error.ts';
+import { networkProblem } from '../../../src/service/request.ts';
+
+const advised = (code: string, stage: Stage) => {
+  const error = networkError(Object.assign(new Error('of https://x/?sig=hunter22'), { code }), stage);
+  assert.ok(error instanceof NetworkError);
+  return networkProblem(error);
+};
+
+test('what fails in a handshake says what to do about it', () => {
+  const cases: [string, Stage, RegExp][] = [
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'connecting', /does not speak TLS/],
+    ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'connecting', /does not speak TLS/],
+    ['EPROTO', 'connecting', /does not speak TLS/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'connecting', /service\.tls\.ca/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'connecting', /service\.tls\.ca/],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'connecting', /service\.tls\.ca/],
+    ['CERT_HAS_EXPIRED', 'connecting', /the clock of this machine/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'connecting', /another host/],
+    // TLS 1.3: a gateway says only now that it wanted a certificate.
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'sent', /service\.tls\.certificate/],
+    ['ERR_SSL_NOT_THOUGHT_OF', 'connecting', /check the certificate/],
+  ];
+  for (const [code, stage, advice] of cases) {
+    const problem = advised(code, stage);
+    assert.deepEqual([problem.failure, problem.reason], ['unavailable', 'tls_failed'], code);
+    assert.match(problem.advice ?? '', advice, code);
+    assert.doesNotMatch(JSON.stringify(problem), /hunter22/);
+  }
+});
+
+test('a refusal of this side stays what it is, wherever it comes out', () => {
+  for (const stage of ['connecting', 'sent', 'body'] as const) {
+    const refusal = new NetworkError('blocked', 'ADDRESS_NOT_PUBLIC');
+    assert.equal(networkError(refusal, stage), refusal);
+    assert.equal(networkProblem(refusal).failure, 'blocked');
+  }
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { proxyChooser, proxyFromEnvironment } from '../../../src/http/proxy.ts';
+
+type Env = Record<string, string>;
+const chosen = (env: Env, target: string) => proxyChooser(proxyFromEnvironment(env))(new URL(target))?.url.host;
+
+test('the proxy is that of the scheme, under its name in small letters before the other', () => {
+  const env = {
+    HTTPS_PROXY: 'http://s.example:3128',
+    http_proxy: 'p.example:8080',
+    HTTP_PROXY: 'http://other.example',
+  };
+  assert.equal(chosen(env, 'https://a.example/'), 's.example:3128');
+  assert.equal(chosen(env, 'http://a.example/'), 'p.example:8080');
+  assert.equal(chosen({ ...env, https_proxy: 'http://small.example:1' }, 'https://a.example/'), 'small.example:1');
+  assert.equal(chosen({ HTTP_PROXY: 'http://p.example' }, 'https://a.example/'), undefined);
+  assert.equal(chosen({ HTTPS_PROXY: '' }, 'https://a.example/'), undefined);
+});
+
+test('NO_PROXY names hosts with everything below them, ports, addresses, networks, or everything', () => {
+  const cases: [string, string, boolean][] = [
+    ['example.com', 'https://example.com/', true],
+    ['example.com', 'https://a.example.com/', true],
+    ['.example.com', 'https://a.example.com/', true],
+    ['*.example.com', 'https://example.com/', false],
+    ['*.example.com', 'https://a.example.com/', true],
+    ['example.com', 'https://badexample.com/', false],
+    ['example.com:8443', 'https://example.com/', false],
+    ['example.com:8443', 'https://example.com:8443/', true],
+    ['a.example b.example,c.example', 'https://b.example/', true],
+    ['10.0.0.0/8', 'https://10.1.2.3/', true],
+    ['10.0.0.0/8', 'https://11.1.2.3/', false],
+    ['EXAMPLE.com', 'https://example.com/', true],
+    ['*', 'https://example.com/', true],
+    ['http://[, example.com', 'https://example.com/', true],
+  ];
+  for (const [noProxy, target, direct] of cases) {
+    for (const name of ['NO_PROXY', 'no_proxy']) {
+      const env = { HTTPS_PROXY: 'http://p.example', [name]: noProxy };
+      assert.equal(chosen(env, target) === undefined, direct, `${noProxy} ${target}`);
+    }
+  }
+});
+
+test('this machine is never reached through a proxy', () => {
+  const env = { HTTPS_PROXY: 'http://p.example', HTTP_PROXY: 'http://p.example' };
+  for (const target of ['http://127.0.0.1:9/', 'https://localhost/', 'http://[::1]:9/'])
+    assert.equal(chosen(env, target), undefined);
+});
+
+test('a CGI process takes no proxy out of what may be a header', () => {
+  assert.equal(chosen({ HTTP_PROXY: 'http://evil.example', REQUEST_METHOD: 'GET' }, 'http://a.example/'), undefined);
+});
+
+test('user and password of the address become credentials, and leave the address', async () => {
+  const rules = proxyFromEnvironment({ HTTPS_PROXY: 'http://me:p%40ss@p.example:1' });
+  assert.equal(rules.https?.href, 'http://p.example:1/');
+  assert.equal(await rules.credentials?.https?.(), 'me:p@ss');
+});
+
+test('a proxy that is none is refused by the name of its variable, without its value', () => {
+  for (const value of ['http://[hunter2', 'socks5://hunter2:1', 'http://me:%ZZhunter2@p.example']) {
+    assert.throws(
+      () => proxyFromEnvironment({ HTTPS_PROXY: value }),
+      (error: Error) => error instanceof TypeError && /HTTPS_PROXY/.test(error.message) && !error.message.includes('hunter2'),
+    );
+  }
+});

@@ -1,0 +1,135 @@
+/** Mend 19 of kafkajs: each test fails when its part of src/kafka/kafkajs/leader-patches.ts is taken out. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, it } from 'node:test';
+import '../../../../src/kafka/kafkajs/patches.ts';
+import { explain } from '../../../../src/kafka/client/errors.ts';
+
+interface Response {
+  parse(data: object): Promise<typeof ANSWER>;
+}
+interface BrokerPool {
+  metadata: object | null;
+  metadataExpireAt: number;
+  refreshMetadata(topics: readonly string[]): Promise<unknown>;
+}
+interface Cluster {
+  readonly prototype: {
+    findLeaderForPartitions(topic: string, partitions: readonly number[]): object;
+    fetchTopicsOffset(topics: readonly object[]): Promise<unknown>;
+  };
+}
+
+// The copy of kafkajs that the fixes have loaded.
+const load = createRequire(import.meta.url);
+const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
+const partition = (partitionId: number, leader: number, partitionErrorCode = 0) => ({
+  partitionErrorCode,
+  partitionId,
+  leader,
+});
+/** LISTENER_NOT_FOUND: the leader has no listener of this name. */
+const ANSWER = {
+  brokers: [],
+  topicMetadata: [
+    {
+      topic: 'events',
+      topicErrorCode: 0,
+      partitionMetadata: [partition(0, 1), partition(1, -1, 5), partition(2, 3, 72)],
+    },
+  ],
+};
+const LED = {
+  ...ANSWER,
+  topicMetadata: [{ topic: 'events', topicErrorCode: 0, partitionMetadata: [partition(0, 1)] }],
+};
+
+describe('kafkajs, mended', () => {
+  for (const version of [0, 3, 4, 6]) {
+    it(`19: an answer about topics (version ${version}) keeps partitions without a leader beside the others`, async () => {
+      const response = internal<Response>(`protocol/requests/metadata/v${version}/response.js`);
+      const { topicMetadata } = await response.parse(ANSWER);
+      assert.deepEqual(
+        topicMetadata[0]?.partitionMetadata.map(({ partitionId, leader }) => [partitionId, leader]),
+        [
+          [0, 1],
+          [1, -1],
+          [2, -1],
+        ],
+      );
+    });
+  }
+
+  it('19: an error of the topic is still an error', async () => {
+    const response = internal<Response>('protocol/requests/metadata/v6/response.js');
+    const missing = {
+      topicMetadata: [{ topic: 'events', topicErrorCode: 3, partitionMetadata: [] }],
+    };
+    await assert.rejects(response.parse(missing), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
+  });
+
+  const parsed = internal<Response>('protocol/requests/metadata/v6/response.js').parse(ANSWER);
+  const { prototype } = internal<Cluster>('cluster/index.js');
+
+  it('19: what needs a leader fails with the partition and the remedy, and is worth another try', async () => {
+    const cluster = Object.assign(Object.create(prototype), {
+      brokerPool: { metadata: await parsed },
+    });
+    assert.deepEqual(cluster.findLeaderForPartitions('events', [0]), { 1: [0] });
+    assert.throws(
+      () => cluster.findLeaderForPartitions('events', [0, 1]),
+      (error: Error & { retriable?: boolean }) => {
+        assert.equal(error.retriable, true);
+        assert.match(explain(error), /LEADER_NOT_AVAILABLE: partition 1 of topic events has no leader; start the broker/);
+        return true;
+      },
+    );
+  });
+
+  it('19: a consumer gets the positions of all partitions that have a leader', async () => {
+    const asked: unknown[] = [];
+    const listOffsets = async (request: { topics: readonly object[] }) => {
+      asked.push(...request.topics);
+      return { responses: [{ topic: 'events', partitions: [{ partition: 0, offset: '7' }] }] };
+    };
+    const cluster = Object.assign(Object.create(prototype), {
+      brokerPool: { metadata: await parsed, findBroker: async () => ({ listOffsets }) },
+    });
+    const wanted = (partitions: number[]) => [
+      {
+        topic: 'events',
+        partitions: partitions.map((one) => ({ partition: one })),
+        fromBeginning: true,
+      },
+    ];
+    assert.deepEqual(await cluster.fetchTopicsOffset(wanted([0, 1, 2])), [
+      { topic: 'events', partitions: [{ partition: 0, offset: '7' }] },
+    ]);
+    assert.deepEqual(asked, [{ topic: 'events', partitions: [{ partition: 0, timestamp: -2 }] }]);
+    assert.deepEqual(await cluster.fetchTopicsOffset(wanted([2])), [{ topic: 'events', partitions: [] }]);
+  });
+
+  it('19: metadata that name a partition without a leader are refreshed within a second', async () => {
+    const BrokerPoolClass = internal<new (options: object) => BrokerPool>('cluster/brokerPool.js');
+    const pool = new BrokerPoolClass({
+      logger: quiet,
+      metadataMaxAge: 300_000,
+      connectionPoolBuilder: {},
+    });
+    let answer: object = await parsed;
+    const broker = {
+      isConnected: () => true,
+      metadata: async () => answer,
+      disconnect: async () => undefined,
+    };
+    const seed = Object.assign(broker, { connectionPool: { host: 'a', port: 1 } });
+    Object.assign(pool, { seedBroker: seed, findConnectedBroker: async () => broker });
+    const nowMs = Date.now();
+    await pool.refreshMetadata(['events']);
+    assert.ok(pool.metadataExpireAt - nowMs <= 2_000, String(pool.metadataExpireAt - nowMs));
+    answer = LED;
+    await pool.refreshMetadata(['events']);
+    assert.ok(pool.metadataExpireAt - nowMs >= 300_000);
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+const repository = fileURLToPath(new URL('../../../../', import.meta.url));
+const run = promisify(execFile);
+
+describe('the installed kafkajs', () => {
+  const root = temporaryDirectory();
+  const installed = (file: string) => path.join(root, 'node_modules/kafkajs', file);
+
+  /** Loads the connector's kafkajs from a copy of its sources. @returns what the process ended with. */
+  async function loading(): Promise<{ readonly code: number; readonly stderr: string }> {
+    return await run(process.execPath, [path.join(root, 'src/kafka/kafkajs/patches.ts')]).then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      (error: { code: number; stderr: string }) => error,
+    );
+  }
+
+  before(async () => {
+    await cp(path.join(repository, 'src/kafka'), path.join(root, 'src/kafka'), { recursive: true });
+    await cp(path.join(repository, 'src/core'), path.join(root, 'src/core'), { recursive: true });
+    await cp(path.join(repository, 'src/base'), path.join(root, 'src/base'), { recursive: true });
+    await writeFile(path.join(root, 'package.json'), '{"type":"module"}');
+    await mkdir(path.join(root, 'node_modules'));
+    await cp(path.join(repository, 'node_modules/kafkajs'), installed(''), { recursive: true });
+  });
+
+  it('is loaded when it is the version that was mended', async () => {
+    assert.deepEqual(await loading(), { code: 0, stderr: '' });
+  });
+
+  it('is refused with its version and the remedy when it is another one', async () => {
+    const manifest = await readFile(installed('package.json'), 'utf8');
+    await writeFile(installed('package.json'), manifest.replace('"version": "2.2.4"', '"version": "2.2.5"'));
+    const { code, stderr } = await loading();
+    await writeFile(installed('package.json'), manifest);
+    assert.equal(code, 1);
+    assert.match(stderr, /Error: kafkajs 2\.2\.5 is installed in .*, but the connector only works with 2\.2\.4.*`npm ci`/);
+  });
+
+  for (const file of ['consumer/consumerGroup.js', 'retry/index.js', 'protocol/requests/metadata/v0/response.js']) {
+    it(`is refused with the file and the remedy when ${file} was changed`, async () => {
+      const original = await readFile(installed(`src/${file}`));
+      await appendFile(installed(`src/${file}`), '\n');
+      const { code, stderr } = await loading();
+      await writeFile(installed(`src/${file}`), original);
+      assert.equal(code, 1);
+      const [message = ''] = stderr.match(/Error: .*/) ?? [];
+      assert.ok(message.includes(`src/${file} is not the file of kafkajs 2.2.4`), message);
+      assert.match(message, /its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}\. .*`npm ci`/);
+    });
+  }
+
+  it('is pinned to exactly that version in package.json and in the lock file', async () => {
+    const { MENDED_VERSION } = await import('../../../../src/kafka/kafkajs/modules.ts');
+    const json = async (file: string) => JSON.parse(await readFile(path.join(repository, file), 'utf8'));
+    const lock = await json('package-lock.json');
+    assert.equal((await json('package.json')).dependencies.kafkajs, MENDED_VERSION);
+    assert.equal(lock.packages[''].dependencies.kafkajs, MENDED_VERSION);
+    assert.equal(lock.packages['node_modules/kafkajs'].version, MENDED_VERSION);
+  });
+});

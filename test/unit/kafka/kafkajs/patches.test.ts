@@ -1,0 +1,165 @@
+/** Each test fails when its mend is taken out of src/kafka/kafkajs/patches.ts. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, it, mock } from 'node:test';
+import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/kafkajs/patches.ts';
+
+// The copy of kafkajs that the fixes have loaded.
+const load = createRequire(import.meta.url);
+const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
+
+interface Encoder {
+  readonly buffer: Buffer;
+  writeInt32(value: number): Encoder;
+  writeBuffer(buffer: Buffer): Encoder;
+}
+type Decode = (decoder: object) => Promise<Buffer>;
+
+const EncoderClass = internal<new () => Encoder>('protocol/encoder.js');
+const DecoderClass = internal<new (buffer: Buffer) => object>('protocol/decoder.js');
+const decodeMessages = internal<Decode>('protocol/requests/fetch/v4/decodeMessages.js');
+
+const response = (bytes: Buffer): object =>
+  new DecoderClass(new EncoderClass().writeInt32(bytes.length).writeBuffer(bytes).buffer);
+
+describe('mends of kafkajs', () => {
+  it('1: a closed client is not retried', async () => {
+    const createRetry = internal<(options: object) => (attempt: () => Promise<never>) => Promise<never>>('retry/index.js');
+    let attempts = 0;
+    const attempt = async (): Promise<never> => {
+      attempts++;
+      throw new Error(`Failed to connect: ${CLIENT_CLOSED}`);
+    };
+    await assert.rejects(createRetry({ initialRetryTime: 1, retries: 3 })(attempt), isClientClosed);
+    assert.equal(attempts, 1);
+  });
+
+  it('2: the bytes of a partition are handed on as they came, whatever they are', async () => {
+    for (const bytes of [Buffer.from('no batch at all'), Buffer.alloc(0)]) {
+      assert.deepEqual(await decodeMessages(response(bytes)), bytes);
+    }
+    const cut = new DecoderClass(new EncoderClass().writeInt32(100).writeBuffer(Buffer.from('cut')).buffer);
+    assert.deepEqual(await decodeMessages(cut), Buffer.alloc(0));
+  });
+
+  it('4: no timer is set while no request waits', () => {
+    const RequestQueue =
+      internal<new (options: object) => { checkPendingRequests(): void; throttleCheckTimeoutId: unknown; destroy(): void }>(
+        'network/requestQueue/index.js',
+      );
+    const queue = new RequestQueue({
+      logger: quiet,
+      requestTimeout: 1_000,
+      clientId: 'c',
+      broker: 'b',
+    });
+    queue.checkPendingRequests();
+    assert.equal(queue.throttleCheckTimeoutId, null);
+    queue.destroy();
+  });
+
+  it('4: a request that is throttled is sent when the throttle ends', async () => {
+    const RequestQueue =
+      internal<new (options: object) => { push(request: object): void; maybeThrottle(ms: number): void; destroy(): void }>(
+        'network/requestQueue/index.js',
+      );
+    const queue = new RequestQueue({
+      logger: quiet,
+      requestTimeout: 1_000,
+      clientId: 'c',
+      broker: 'b',
+    });
+    queue.maybeThrottle(20);
+    await new Promise<void>((resolve) => {
+      queue.push({
+        entry: { correlationId: 1, apiName: 'x', reject() {} },
+        expectResponse: true,
+        sendRequest: resolve,
+      });
+    });
+    queue.destroy();
+  });
+
+  it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
+    interface Runner {
+      running: boolean;
+      fetchManager: { start(): Promise<void> };
+      scheduleFetchManager(): void;
+    }
+    const RunnerClass = internal<new (options: object) => Runner>('consumer/runner.js');
+    const { KafkaJSError } = internal<{ KafkaJSError: new (message: string) => Error }>('errors.js');
+    mock.timers.enable({ apis: ['Date'] });
+    try {
+      const run = (healthyMs: number): Promise<string> =>
+        new Promise((resolve) => {
+          const retry = { initialRetryTime: 1, maxRetryTime: 1, retries: 2 };
+          const consumerGroup = { getNodeIds: () => ['1'], groupId: 'g' };
+          const runner = new RunnerClass({
+            logger: quiet,
+            consumerGroup,
+            retry,
+            onCrash: () => resolve('crashed'),
+          });
+          let failures = 0;
+          runner.fetchManager.start = async () => {
+            if (++failures > 20) {
+              runner.running = false;
+              resolve('still running');
+              return;
+            }
+            mock.timers.tick(healthyMs);
+            throw new KafkaJSError('connection lost');
+          };
+          runner.running = true;
+          runner.scheduleFetchManager();
+        });
+      assert.equal(await run(60_000), 'still running');
+      assert.equal(await run(10), 'crashed');
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('9: the partitions announced are added in one request, others when they are written to', async () => {
+    interface Manager {
+      initProducerId(): Promise<void>;
+      beginTransaction(): void;
+      addPartitionsToTransaction(topics: object[]): Promise<void>;
+    }
+    const requests: { topic: string; partitions: number[] }[][] = [];
+    const broker = {
+      initProducerId: async () => ({ producerId: '5', producerEpoch: 0 }),
+      addPartitionsToTxn: async ({ topics }: { topics: { topic: string; partitions: number[] }[] }) => {
+        requests.push(topics);
+      },
+    };
+    const cluster = {
+      retry: {},
+      refreshMetadataIfNecessary: async () => {},
+      findGroupCoordinator: async () => broker,
+    };
+    const createManager = internal<(options: object) => Manager>('producer/eosManager/index.js');
+    const manager = createManager({
+      logger: quiet,
+      cluster,
+      transactional: true,
+      transactionalId: 'journal-0',
+    });
+    await manager.initProducerId();
+    manager.beginTransaction();
+    announcePartitions('journal-0', new Map([['out', new Set([3, 1])]]));
+    const entry = (topic: string, partition: number) => [{ topic, partitions: [{ partition }] }];
+    await manager.addPartitionsToTransaction(entry('journal', 0));
+    await manager.addPartitionsToTransaction(entry('out', 1));
+    await manager.addPartitionsToTransaction(entry('out', 3));
+    await manager.addPartitionsToTransaction(entry('out', 2));
+    assert.deepEqual(requests, [
+      [
+        { topic: 'out', partitions: [3, 1] },
+        { topic: 'journal', partitions: [0] },
+      ],
+      [{ topic: 'out', partitions: [2] }],
+    ]);
+  });
+});

@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bodyOf } from '../../../../src/core/batch/body-of.ts';
+import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
+import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ContentItem } from '../../../../src/core/record.ts';
+import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
+import type { LookedUpDecision } from '../../../../src/kinds/lookup/lookup-service.ts';
+import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
+import { assertContract } from '../../../support/contracts.ts';
+import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
+
+const FINISHED: RemoteStatus = { state: 'finished', rawState: 'FINISHED' };
+const DECISION: LookedUpDecision = {
+  rawStatus: 'SUCCESS',
+  metadataJson: '{"post":12345678901234567890}',
+  result: 'approved',
+  labelsJson: '[{"name":"spam","applied":false,"explanation":"no sign","score":0.10}]',
+};
+
+type Answer = Partial<LookedUpDecision> | ServiceFailure | ServiceError;
+
+function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOptions> = {}) {
+  let ids = 0;
+  const options: LookupOptions = {
+    topic: 'lookups',
+    decisionId: undefined,
+    headers: [],
+    nullValues: 'dead-letter',
+    missingGraceMs: 1_000,
+    onFailure: 'error',
+    monotonic: () => 0,
+    newId: () => `id-${++ids}`,
+    ...over,
+  };
+  return lookupKind(options, {
+    getDecision: async (id) => {
+      const answer = answers[id] ?? assert.fail(`${id} was not scripted`);
+      if (typeof answer === 'string') throw new ServiceError(answer, 'scripted', { operation: 'get_decision' });
+      if (answer instanceof ServiceError) throw answer;
+      return { ...DECISION, ...answer };
+    },
+  });
+}
+
+function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
+  const result = kindOf({}, over).decode(sourceRecord(value), 0);
+  return 'poison' in result ? result.poison.reason : 'skip' in result ? result.skip : result.item.content;
+}
+
+const itemOf = (id: string, offset: number): ContentItem => contentItem({ content: id, offset, type: 'lookup' });
+
+/** What became of these ids, by offset, and what ended it early. */
+async function outcomesOf(
+  answers: Record<string, Answer>,
+  over: Partial<LookupOptions> = {},
+  {
+    kind = kindOf(answers, over),
+    job = JOB,
+    last = false,
+  }: { readonly kind?: SourceKind; readonly job?: JobContext; readonly last?: boolean } = {},
+) {
+  const items = Object.keys(answers).map(itemOf);
+  const outcomes: ItemOutcome[] = [];
+  let error: unknown;
+  try {
+    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL, last)) outcomes.push(...some);
+  } catch (reason) {
+    error = reason;
+  }
+  const values = outcomes.map((one) => ('record' in one ? JSON.parse(String(one.record.value)) : one.poison));
+  return { offsets: outcomes.map(({ offset }) => offset), values, outcomes, error };
+}
+
+const check = (value: unknown) => assertContract('looked-up-decision', value);
+
+test('an id is the whole value, or a field of the event', () => {
+  assert.deepEqual([decoded(' d-1\n'), decoded('a/b?c')], ['d-1', 'a/b?c']);
+  assert.equal(decoded({ ref: { id: 'd-2' } }, { decisionId: 'ref.id' }), 'd-2');
+});
+
+test('what can be no id is a dead letter that says why, and shows nothing of it', () => {
+  const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) => decoded(value));
+  assert.deepEqual(plain, ['null_value', 'no_content', 'empty_content', 'no_content', 'no_content', 'too_large']);
+  const field = { decisionId: 'id' };
+  assert.deepEqual(
+    ['no json', [1], {}, { id: 7 }, { id: '' }].map((value) => decoded(value, field)),
+    ['not_json', 'not_an_object', 'no_content', 'no_content', 'empty_content'],
+  );
+  assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
+  const result = kindOf({}, field).decode(sourceRecord({ id: ['SECRET'] }), 0);
+  assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
+});
+
+test('a job needs nothing of the service, and has an id of its own', async () => {
+  const kind = kindOf();
+  const created = [await kind.create('lookup', SIGNAL), await kind.create('lookup', SIGNAL)];
+  assert.deepEqual(
+    created.map(({ remoteId }) => remoteId),
+    ['id-1', 'id-2'],
+  );
+  const { body, rows, heldBytes } = await bodyOf(kind, [contentItem()]);
+  assert.deepEqual([body.length, rows, heldBytes], [0, 1, 0]);
+  assert.equal((await kind.status('id-1', SIGNAL, 'lookup')).state, 'finished');
+});
+
+test('decisions that are made are published with all that the service says; those that are pending are left out', async () => {
+  const { offsets, values, outcomes } = await outcomesOf({
+    a: {},
+    b: { rawStatus: 'PENDING', result: null, labelsJson: null },
+    c: { rawStatus: 'ERROR', result: null, labelsJson: null },
+    d: { rawStatus: 'RESTING' },
+  });
+  assert.deepEqual(offsets, [0, 2]);
+  for (const value of values) check(value);
+  const { source, ...found } = values[0];
+  assert.deepEqual(found, {
+    id: 'lookups-3-0',
+    status: 'SUCCESS',
+    decision_id: 'a',
+    decision_status: 'SUCCESS',
+    result: 'approved',
+    labels: JSON.parse(DECISION.labelsJson ?? ''),
+    metadata: JSON.parse(DECISION.metadataJson),
+    error: null,
+    decided_at: '2026-01-02T03:04:05.678Z',
+  });
+  assert.equal(source.topic, 'lookups');
+  const [first] = outcomes;
+  assert.ok(first !== undefined && 'record' in first && String(first.record.value).includes('"post":12345678901234567890'));
+  assert.ok(String(first.record.value).includes('"score":0.10'), 'labels keep their digits too');
+  assert.deepEqual([values[1].status, values[1].error.code, values[1].labels], ['ERROR', 'review_failed', []]);
+});
+
+test('a status never heard of is told once and taken for pending', async () => {
+  const notices: string[] = [];
+  await outcomesOf({ a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } }, { onNotice: (status) => notices.push(status) });
+  assert.deepEqual(notices, ['RESTING']);
+});
+
+/** The same ids asked for again and again by one process, so many ms after the job was created. */
+function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = {}) {
+  let nowMs = 0;
+  const kind = kindOf(answers, { ...over, monotonic: () => nowMs });
+  return (ms: number) => {
+    nowMs = ms;
+    return outcomesOf(answers, over, { kind });
+  };
+}
+
+test('an id that the service does not know, or refuses, is waited for, and then ends as the policy says', async () => {
+  const ask = rounds({ a: 'not_found', b: {}, c: 'rejected' });
+  assert.deepEqual([(await ask(50)).offsets, (await ask(1_049)).offsets], [[1], [1]]);
+  const ended = await ask(1_050);
+  for (const value of ended.values) check(value);
+  assert.deepEqual(
+    ended.values.map(({ status, error }) => [status, error?.code]),
+    [
+      ['ERROR', 'decision_unknown'],
+      ['SUCCESS', undefined],
+      ['ERROR', 'decision_refused'],
+    ],
+  );
+  const dropping = rounds({ a: 'not_found', b: 'rejected' }, { onFailure: 'dead-letter' });
+  assert.deepEqual((await dropping(50)).offsets, []);
+  const reasons = (await dropping(1_050)).values.map(({ reason }) => reason);
+  assert.deepEqual(reasons, ['review_failed', 'review_failed']);
+});
+
+test('ids are not given up while the service does not even find what it found before: a route that is lost ends nothing', async () => {
+  for (const [failure, status] of [
+    ['not_found', 404],
+    ['rejected', 400],
+  ] as const) {
+    const lost = new ServiceError(failure, `answered ${status}`, {
+      operation: 'get_decision',
+      status,
+    });
+    const answers: Record<string, Answer> = { known: {}, a: lost };
+    let nowMs = 0;
+    const kind = kindOf(answers, { monotonic: () => nowMs });
+    const ask = (id: string, ms: number) => {
+      nowMs = ms;
+      return outcomesOf({ [id]: answers[id] ?? {} }, {}, { kind });
+    };
+    assert.deepEqual((await ask('known', 0)).offsets, [0]);
+    answers.known = lost;
+    const waiting = [await ask('a', 500), await ask('a', 1_600), await ask('a', 5_000), await ask('a', 9_000)];
+    assert.deepEqual(
+      waiting.map(({ offsets, error }) => [offsets, error === undefined]),
+      [
+        [[], true],
+        [[], false],
+        [[], true],
+        [[], false],
+      ],
+    );
+    assert.match(String(waiting[1]?.error), /This decision was found before/);
+    answers.known = {};
+    const last = [await ask('a', 11_000), await ask('a', 12_100)];
+    assert.deepEqual(
+      last.map(({ offsets }) => offsets),
+      [[], [0]],
+    );
+  }
+});
+
+test('a refusal that is not about the id, such as a wrong method, ends nothing', async () => {
+  const told: string[] = [];
+  for (const status of [402, 405, 406, 415, 426]) {
+    const refusal = new ServiceError('rejected', `answered ${status}`, {
+      operation: 'get_decision',
+      status,
+    });
+    const ask = rounds({ a: refusal }, { onBadAnswer: (message) => told.push(message) });
+    for (const ms of [0, 5_000]) assert.deepEqual((await ask(ms)).offsets, []);
+    assert.equal((await ask(10_000)).error, refusal);
+  }
+  assert.equal(told[1], 'answered 405');
+});
+
+test('what is not decided when the time is over ends with the reason: pending, or the cause of an answer that makes no sense', async () => {
+  const answers: Record<string, Answer> = {
+    a: { rawStatus: 'PENDING', result: null, labelsJson: null },
+    b: 'protocol',
+    c: {},
+    d: 'not_found',
+  };
+  const { values, outcomes, offsets, error } = await outcomesOf(answers, {}, { last: true });
+  assert.equal(error, undefined);
+  assert.deepEqual(offsets, [0, 1, 2], 'the grace of an unknown id is not over');
+  for (const value of values) check(value);
+  assert.deepEqual(
+    values.map(({ decision_status, error }) => [decision_status, error]),
+    [
+      ['PENDING', { code: 'review_timeout', message: 'The service did not make this decision in time.' }],
+      [
+        null,
+        {
+          code: 'decision_unreadable',
+          message: "The service's answer about this decision makes no sense: scripted",
+        },
+      ],
+      ['SUCCESS', null],
+    ],
+  );
+  assert.deepEqual(
+    outcomes.map(({ overdue }) => overdue),
+    [true, true, undefined],
+  );
+  const letters = await outcomesOf(answers, { onFailure: 'dead-letter' }, { last: true });
+  assert.deepEqual(
+    letters.outcomes.flatMap((one) => ('poison' in one ? [one.poison.message] : [])),
+    [
+      'The service did not make this decision in time. (review_timeout)',
+      "The service's answer about this decision makes no sense: scripted (decision_unreadable)",
+    ],
+  );
+});
+
+test('a service that cannot be asked ends nothing, also when the time is over', async () => {
+  const { offsets, error } = await outcomesOf({ a: 'unavailable', b: 'unauthorized', c: {} }, {}, { last: true });
+  assert.deepEqual(offsets, [2]);
+  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
+});
+
+test('an answer that makes no sense is told for each decision, and again after five minutes', async () => {
+  const told: string[] = [];
+  const ask = rounds({ a: 'protocol', b: 'protocol', c: 'unavailable' }, { onBadAnswer: (message) => told.push(message) });
+  const counts: number[] = [];
+  for (const ms of [0, 1_000, 299_999, 300_000]) {
+    const { error } = await ask(ms);
+    assert.ok(error instanceof ServiceError, 'it is waited for');
+    counts.push(told.length);
+  }
+  assert.deepEqual([counts, told[0]], [[2, 2, 2, 4], 'scripted']);
+});
+
+test('a 404 or a refusal that passes ends nothing, however old the lookup is', async () => {
+  const answers: Record<string, Answer> = { a: 'rejected' };
+  const ask = rounds(answers);
+  const hours = 7_200_000;
+  assert.deepEqual((await ask(hours)).values, []);
+  answers.a = { rawStatus: 'PENDING' };
+  await ask(hours + 500);
+  answers.a = 'not_found';
+  assert.deepEqual((await ask(hours + 1_200)).values, [], 'it was known in between');
+  answers.a = {};
+  assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
+});
+
+test('more unknown ids than are kept apart are believed one after the other, and none before its own grace is over', () => {
+  const grace = new Grace(1_000, 2);
+  const over = (nowMs: number) => ['a', 'b', 'c'].filter((place) => grace.isOver(place, nowMs));
+  assert.deepEqual([over(500), over(1_499)], [[], []]);
+  assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
+});
+
+test('ids that nobody asks about any more make room for others', () => {
+  const grace = new Grace(1_000, 1);
+  assert.equal(grace.isOver('lost', 0), false);
+  const laterMs = 7_201_001;
+  assert.deepEqual(
+    [grace.isOver('a', laterMs), grace.isOver('a', laterMs + 999), grace.isOver('a', laterMs + 1_000)],
+    [false, false, true],
+  );
+});
+
+/** So many ids, and for those of them that fail, how. */
+const idsOf = (count: number, failing: Record<number, ServiceFailure>): Record<string, Answer> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`d${n}`, failing[n] ?? {}]));
+
+test('an id that the service cannot answer for holds up no other, and is the reason that comes out in the end', async () => {
+  const { offsets, error } = await outcomesOf(idsOf(40, { 3: 'unauthorized', 20: 'protocol' }));
+  assert.ok(error instanceof ServiceError && error.failure === 'unauthorized');
+  assert.deepEqual(
+    offsets,
+    Array.from({ length: 40 }, (_, n) => n).filter((n) => n !== 3 && n !== 20),
+  );
+});
+
+test('a service that answers for none of those asked for at a time ends the round; what was found before counts', async () => {
+  const away = Object.fromEntries(Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']));
+  const { offsets, error } = await outcomesOf(idsOf(40, away));
+  assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
+  assert.deepEqual(
+    offsets,
+    Array.from({ length: 16 }, (_, n) => n),
+  );
+});
+
+test('what could not be looked up gets a record with status ERROR', async () => {
+  const value = JSON.parse(String(kindOf().failure(itemOf('a', 0), { code: 'review_timeout', message: 'too long' }, JOB).value));
+  check(value);
+  assert.deepEqual([value.status, value.decision_id, value.error.code], ['ERROR', 'a', 'review_timeout']);
+});
+
+test('a filter skips ids that are not wanted: of events, and of values that are ids', () => {
+  const ofEvents = { decisionId: 'ids[-1]', filter: "status == 'open'" };
+  assert.equal(decoded({ status: 'open', ids: ['a', 'b'] }, ofEvents), 'b');
+  assert.equal(decoded({ status: 'shut', ids: ['a', 'b'] }, ofEvents), 'filter');
+  assert.equal(decoded('d-1', { filter: "starts_with(content, 'd-')" }), 'd-1');
+  assert.equal(decoded('e-1', { filter: "starts_with(content, 'd-')" }), 'filter');
+  assert.equal(decoded('e-1', { filter: 'content' }), 'mapping_failed');
+});
+
+test('what was found may be published with a key that an expression finds', () => {
+  const kind = kindOf({}, { outputKey: "header('tenant')" });
+  const result = kind.decode(sourceRecord('d-1', { headers: [['tenant', 'acme']] }), 0);
+  assert.ok('item' in result);
+  assert.equal(String(kind.failure(result.item, { code: 'x', message: 'y' }, JOB).key), 'acme');
+});
+
+test('an answer that the connector itself fails on costs its record alone: a dead letter, and the others are found', async () => {
+  const unprintable = { toJSON: () => JSON.parse('quoted content') } as unknown as string;
+  const { outcomes, error } = await outcomesOf({ a: {}, b: { result: unprintable }, c: {} });
+  assert.equal(error, undefined);
+  assert.deepEqual(
+    outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
+    ['success', 'internal_error', 'success'],
+  );
+  const [poison] = outcomes.flatMap((one) => ('poison' in one ? [one.poison] : []));
+  assert.match(poison?.crash ?? '', /^SyntaxError\n {4}at /);
+  assert.doesNotMatch(JSON.stringify(poison), /quoted/);
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDecisionRenderer } from '../../../../src/kinds/review/decision.ts';
+import { headerList, headersAsBytes } from '../../../support/headers.ts';
+import { contentItem, decisionOf, decisions, itemOf, JOB, kindWithFile, sourceRecord } from './sample.ts';
+
+test('a decision has every field of DESIGN 5', async () => {
+  const kind = kindWithFile(
+    'Content,Status,Service result,Expected result,Labels,lang,connector_ref\n' +
+      'hi,SUCCESS,spam,ham,"[{""name"":""a"",""applied"":false,""explanation"":""why""}]",en,' +
+      '"[3,41,1767225600000,""user-1"",""lang"",{""r"":2,""h"":[[""trace"",[""AP8=""]]]}]"\n',
+    { includeContent: true },
+  );
+  const [record] = await decisions(kind);
+  assert.deepEqual(decisionOf(record), {
+    id: 'events-3-41#2',
+    status: 'SUCCESS',
+    result: 'spam',
+    expected_result: 'ham',
+    labels: [{ name: 'a', applied: false, explanation: 'why' }],
+    metadata: { lang: 'en' },
+    content: 'hi',
+    error: null,
+    batch: { id: 'batch-1', type: 'post', attempt: 1 },
+    source: {
+      topic: 'events',
+      partition: 3,
+      offset: 41,
+      key: 'user-1',
+      timestamp: '2026-01-01T00:00:00.000Z',
+    },
+    decided_at: '2026-01-02T03:04:05.678Z',
+  });
+  assert.equal(String(record?.key), 'user-1');
+  const headers = headerList({ trace: Buffer.from([0, 255]), 'event-id': 'events-3-41#2' });
+  assert.deepEqual(headersAsBytes(record?.headers ?? []), headersAsBytes(headers));
+});
+
+test('an item without a row gets an ERROR decision with its own metadata, key and headers', () => {
+  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: true });
+  const travelling = {
+    trace: [Buffer.from('t'), null, Buffer.from('t')],
+    toString: Buffer.from('x'),
+  };
+  const item = contentItem({
+    key: Buffer.from([255]),
+    headers: headerList({ ...travelling, 'event-id': [Buffer.from('of the source'), null] }),
+    metadata: { n: 1, s: '' },
+    expected: 'ham',
+    timestampMs: -1,
+  });
+  const record = failure(item, { code: 'review_timeout', message: 'too late' }, { ...JOB, remoteId: '' });
+  const value = decisionOf(record);
+  assert.equal(value.status, 'ERROR');
+  assert.deepEqual(value.error, { code: 'review_timeout', message: 'too late' });
+  assert.equal(value.expected_result, 'ham');
+  assert.deepEqual(value.metadata, { n: 1, s: '' });
+  assert.equal(value.content, 'hello');
+  assert.deepEqual(value.batch, { id: null, type: 'post', attempt: 1 });
+  assert.deepEqual(value.source, {
+    topic: 'events',
+    partition: 3,
+    offset: 41,
+    key: '/w==',
+    key_encoding: 'base64',
+    timestamp: null,
+  });
+  assert.deepEqual(record.key, Buffer.from([255]));
+  assert.deepEqual(record.headers, headerList({ ...travelling, 'event-id': 'events-3-41' }));
+});
+
+test('a decision repeats the content only when asked to', () => {
+  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: false });
+  assert.equal('content' in decisionOf(failure(contentItem(), { code: 'x', message: 'y' }, JOB)), false);
+});
+
+test('each job has its own part in its decisions', () => {
+  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: false });
+  const error = { code: 'x', message: 'y' };
+  const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
+  assert.deepEqual(
+    jobs.map((job) => decisionOf(failure(contentItem(), error, job))).map(({ batch, decided_at }) => [batch, decided_at]),
+    [
+      [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
+      [{ id: 'batch-2', type: 'post', attempt: 2 }, '1970-01-01T00:00:00.000Z'],
+      [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
+    ],
+  );
+});
+
+test('numbers keep their digits in the decision of an item without a row', () => {
+  const kind = kindWithFile('');
+  const item = itemOf(kind, sourceRecord('{"content":"x","type":"t","metadata":{"id":12345678901234567890,"z":-0,"e":1e400}}'));
+  assert.match(
+    String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value),
+    /"metadata":\{"id":12345678901234567890,"z":-0,"e":1e400\}/,
+  );
+});

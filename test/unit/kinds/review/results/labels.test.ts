@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readLabels } from '../../../../../src/kinds/review/results/labels.ts';
+
+const named = (name: string) => ({ name, applied: true, explanation: null });
+
+test('labels are read in every likely form', () => {
+  const cases: [cell: string, labels: unknown][] = [
+    ['', []],
+    ['  ', []],
+    ['[]', []],
+    ['null', []],
+    ['["a","b"]', [named('a'), named('b')]],
+    ['"a"', [named('a')]],
+    ['{"name":"a","applied":false}', [{ name: 'a', applied: false, explanation: null }]],
+    ['[{"name":"a"}]', [named('a')]],
+    [
+      '[{"name":"a","applied":true,"explanation":"why","score":0.5}]',
+      [{ name: 'a', applied: true, explanation: 'why', score: 0.5 }],
+    ],
+    ['{"money":true,"x":false}', [named('money'), { ...named('x'), applied: false }]],
+    ['[{"name":"a","applied":"yes","explanation":7,"score":1}]', [{ name: 'a', applied: true, explanation: null, score: 1 }]],
+  ];
+  for (const [cell, labels] of cases) {
+    const read = readLabels(cell);
+    assert.deepEqual(JSON.parse(read.json), labels, cell);
+    assert.equal(read.raw, undefined, cell);
+  }
+});
+
+test('what is not JSON keeps its text, and delimited names become labels', () => {
+  for (const cell of ['a;b', 'a, b', ' a|b ', 'a\nb']) {
+    const read = readLabels(cell);
+    assert.deepEqual(JSON.parse(read.json), [named('a'), named('b')], cell);
+    assert.equal(read.raw, cell);
+  }
+  const several: [cell: string, names: string[]][] = [
+    [' very loud ', ['very loud']],
+    ['money; shouting, loud', ['money', 'shouting, loud']],
+    ['money | shouting, loud', ['money', 'shouting, loud']],
+    ['a|b; c', ['a|b', 'c']],
+    ['a, b\r\nc; d\n', ['a, b', 'c; d']],
+  ];
+  for (const [cell, names] of several) assert.deepEqual(JSON.parse(readLabels(cell).json), names.map(named), cell);
+  for (const cell of ["['a']", '{a: 1}', '[{"name":"a"', '7', '[[1]]', '{"a":1}', '{"a":true,"b":1}', '{}', '[{"a":true}]']) {
+    assert.deepEqual(readLabels(cell), { json: '[]', raw: cell });
+  }
+});
+
+test('labels nested without end do no harm', () => {
+  const deep = `[{"name":"a","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`;
+  const read = readLabels(deep);
+  assert.equal(read.json, '[]');
+  assert.ok(read.raw === deep);
+});
+
+test('a cell of more than a MiB is kept as text, and no list is made of it', () => {
+  for (const cell of ['a;'.repeat(600_000), `["${'a'.repeat(1_100_000)}"]`]) {
+    const { json, raw } = readLabels(cell);
+    assert.equal(json, '[]');
+    assert.ok(raw === cell);
+  }
+});
+
+test('numbers in labels keep their digits, whatever else is completed', () => {
+  for (const cell of ['[{"name":"a","n":12345678901234567890,"p":0.10}]', '{"name":"a","n":12345678901234567890,"p":0.10}']) {
+    assert.equal(readLabels(cell).json, '[{"name":"a","n":12345678901234567890,"p":0.10,"applied":true,"explanation":null}]');
+  }
+});

@@ -1,0 +1,434 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bodyOf } from '../../../../../src/core/batch/body-of.ts';
+import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
+import { reviewKind } from '../../../../../src/kinds/review/index.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
+import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row, scriptedService } from '../sample.ts';
+
+const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
+const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';
+
+function shown(rows: readonly Row[]): unknown[] {
+  return rows.map((row) =>
+    'record' in row ? [row.partition, row.offset, row.status] : 'malformed' in row ? row.malformed : row,
+  );
+}
+
+async function protocolError(file: string | Buffer): Promise<{ rows: Row[]; message: string }> {
+  const { rows, error } = await collectRows(kindWithFile(file));
+  assert.ok(error instanceof ServiceError, String(error));
+  assert.equal(error.failure, 'protocol');
+  assert.doesNotMatch(JSON.stringify([error.message, error.cause ?? null]), /SECRET/);
+  return { rows, message: error.message };
+}
+
+test('columns are found by name, in any order and spelling', async () => {
+  for (const [header, row] of [
+    [HEADER, `hi,SUCCESS,spam,ham,[],en,${REF}`],
+    ['connector_ref,lang,Labels,Expected result,Acme result,Status,Content', `${REF},en,[],ham,spam,SUCCESS,hi`],
+    [' CONNECTOR_REF ,lang,LABELS,expected Result,acme RESULT,status,content', `${REF},en,[],ham,spam, success ,hi`],
+  ]) {
+    for (const text of [`${header}\r\n${row}\r\n`, `${header}\n${row}\n`, `\ufeff${header}\n${row}\n\n`]) {
+      const [record] = await decisions(kindWithFile(text, { includeContent: true }));
+      const value = decisionOf(record);
+      assert.equal(value.status, 'SUCCESS');
+      assert.equal(value.result, 'spam');
+      assert.equal(value.expected_result, 'ham');
+      assert.deepEqual(value.metadata, { lang: 'en' });
+      assert.equal(value.content, 'hi');
+    }
+  }
+});
+
+test('columns that differ only in case or in Unicode normalisation bring back each its own key', async () => {
+  const reference = '"[3,41,0,null,""a,A,é,e\u0301""]"';
+  const file = `A,e\u0301,Status,Service result,a,é,connector_ref\r\n1,2,SUCCESS,spam,3,4,${reference}\r\n`;
+  const [record] = await decisions(kindWithFile(file));
+  assert.deepEqual(decisionOf(record).metadata, { a: '3', A: '1', é: '4', 'e\u0301': '2' });
+});
+
+test('a file may come in pieces of any size', async () => {
+  const file = Buffer.from(`${HEADER}\r\n"a""\r\n€🙂",SUCCESS,spam,ham,[],"e\rn",${REF}\r\n`);
+  for (let size = 1; size < 40; size++) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
+    const [record] = await decisions(kindWithFile(pieces, { includeContent: true }));
+    assert.equal(decisionOf(record).content, 'a"\r\n€🙂');
+    assert.deepEqual(decisionOf(record).metadata, { lang: 'e\rn' });
+  }
+});
+
+test('rows that name no source record are malformed and do not hide the others', async () => {
+  const good = `x,SUCCESS,spam,,,en,${REF}`;
+  const bad = [
+    'x,SUCCESS,spam,,,en,',
+    'x,SUCCESS,spam,,,en,SECRET',
+    'x,SUCCESS,spam',
+    `${good},more`,
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""lang,other""]"',
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""lang,lang""]"',
+    'x,SUCCESS,spam,,,en,"[3,41,0,null,""=lang""]"',
+  ];
+  const { rows, error } = await collectRows(kindWithFile([HEADER, good, ...bad, good].join('\n')));
+  assert.equal(error, undefined);
+  assert.deepEqual(shown(rows), [
+    [3, 41, 'success'],
+    'the reference is empty',
+    'the reference is not JSON',
+    'the row has 3 cells, the header 7',
+    'the row has 8 cells, the header 7',
+    'the reference names a metadata column that the result file lacks, or one twice',
+    'the reference names a metadata column that the result file lacks, or one twice',
+    'a metadata cell is not the JSON that was uploaded',
+    [3, 41, 'success'],
+  ]);
+});
+
+test('an ERROR row becomes an ERROR decision', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nx,ERROR,,ham,,en,${REF}\n`));
+  const value = decisionOf(record);
+  assert.equal(value.status, 'ERROR');
+  assert.equal(value.result, null);
+  assert.deepEqual(value.error, {
+    code: 'review_failed',
+    message: 'The service could not review this item.',
+  });
+});
+
+test('an unknown status counts as success when there is a result, is passed on, and told once', async () => {
+  const notices: ResultNotice[] = [];
+  const rows = [`x,PARTIAL,spam,,,en,${REF}`, `x,PARTIAL,,,,en,${REF}`, `x,PARTIAL,spam,,,en,${REF}`];
+  const kind = kindWithFile([HEADER, ...rows].join('\n'), {
+    onNotice: (notice) => notices.push(notice),
+  });
+  const values = (await decisions(kind)).map(decisionOf);
+  assert.deepEqual(
+    values.map((value) => [value.status, value.service_status]),
+    [
+      ['SUCCESS', 'PARTIAL'],
+      ['ERROR', 'PARTIAL'],
+      ['SUCCESS', 'PARTIAL'],
+    ],
+  );
+  assert.deepEqual(notices, [{ kind: 'unknown_status', value: 'PARTIAL' }]);
+});
+
+test('a row without a result whose status is missing or PENDING is malformed: it is no decision yet', async () => {
+  const undecided = 'the row has neither a result nor a status that says how its review ended';
+  const rows = [`x,,,,,en,${REF}`, `x, pending ,,,,en,${REF}`, `x,,spam,,,en,${REF}`];
+  assert.deepEqual(shown((await collectRows(kindWithFile([HEADER, ...rows].join('\n')))).rows), [
+    undecided,
+    undecided,
+    [3, 41, 'success'],
+  ]);
+  const withoutStatus = ['Content,Acme result,lang,connector_ref', `x,,en,${REF}`, `x,spam,en,${REF}`];
+  assert.deepEqual(shown((await collectRows(kindWithFile(withoutStatus.join('\n')))).rows), [undecided, [3, 41, 'success']]);
+});
+
+test('a column that nobody uploaded is tolerated, kept out of the metadata, and told once', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER},Reviewed by,Human result\nx,SUCCESS,spam,,,en,${REF},somebody,ham\n`;
+  const kind = kindWithFile(file, { onNotice: (notice) => notices.push(notice) });
+  for (let round = 0; round < 2; round++) {
+    const [record] = await decisions(kind);
+    assert.deepEqual(decisionOf(record).metadata, { lang: 'en' });
+    assert.equal(decisionOf(record).result, 'spam');
+  }
+  assert.deepEqual(notices, [
+    { kind: 'several_result_columns', value: 'Service result' },
+    { kind: 'unknown_column', value: 'Reviewed by' },
+    { kind: 'unknown_column', value: 'Human result' },
+  ]);
+});
+
+test('documented columns that are missing are told once, and a result column by its configured name is none of them', async () => {
+  const told = async (
+    options: { resultColumn?: string },
+    file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`,
+  ) => {
+    const notices: ResultNotice[] = [];
+    const kind = kindWithFile(file, { ...options, onNotice: (notice) => notices.push(notice) });
+    const results: unknown[] = [];
+    for (let round = 0; round < 2; round++) results.push(decisionOf((await decisions(kind))[0]).result);
+    return { notices, results };
+  };
+  assert.deepEqual(await told({}), {
+    notices: [
+      { kind: 'missing_result_column', value: '' },
+      { kind: 'missing_column', value: 'Labels' },
+      { kind: 'unknown_column', value: 'Decision' },
+    ],
+    results: [null, null],
+  });
+  assert.deepEqual(await told({ resultColumn: 'Decision' }), {
+    notices: [{ kind: 'missing_column', value: 'Labels' }],
+    results: ['spam', 'spam'],
+  });
+  assert.deepEqual(await told({}, `Content,Service result,Labels,lang,connector_ref\nx,spam,,en,${REF}\n`), {
+    notices: [{ kind: 'missing_column', value: 'Status' }],
+    results: ['spam', 'spam'],
+  });
+});
+
+test('a second result column that comes with a later file does not take the place of the first', async () => {
+  const files = [
+    `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`,
+    `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`,
+    `Human result,Content,Status,Labels,lang,connector_ref\nham,x,SUCCESS,,en,${REF}\n`,
+  ];
+  const notices: ResultNotice[] = [];
+  const service = scriptedService({
+    download: async function* () {
+      yield Buffer.from(files.shift() ?? '');
+    },
+  });
+  const kind = reviewKind({ topic: 'events', onNotice: (notice) => notices.push(notice) }, service);
+  const results: unknown[] = [];
+  for (let n = 0; n < 3; n++) results.push(decisionOf((await decisions(kind))[0]).result);
+  assert.deepEqual(results, ['spam', 'spam', 'ham']);
+  assert.deepEqual(notices[0], { kind: 'several_result_columns', value: 'Service result' });
+});
+
+test('a column that the connector uploaded is known also when a value travels outside its cell', async () => {
+  const notices: ResultNotice[] = [];
+  const item = contentItem({ metadata: { lang: 'en', s12: 'a\0', s13: 'b\ud800' } });
+  const { body } = await bodyOf(kindWithFile(''), [item]);
+  const [header, row] = String(body).trimEnd().split('\r\n');
+  const file = `Status,Acme result,Labels,${header}\nSUCCESS,spam,[],${row}\n`;
+  const [record] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.deepEqual([decisionOf(record).metadata, notices], [item.metadata, []]);
+});
+
+test('of a column with a name as long as a row only the beginning is logged', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER},${'n'.repeat(1_000_000)}\nx,SUCCESS,spam,,,en,${REF},y\n`;
+  await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.deepEqual(notices, [{ kind: 'unknown_column', value: 'n'.repeat(100) }]);
+});
+
+test('what is in the Status column is not told when it is not shaped like a status: cells may have shifted', async () => {
+  const notices: ResultNotice[] = [];
+  await decisions(
+    kindWithFile(`${HEADER}\nx,my secret content,spam,,,en,${REF}\n`, {
+      onNotice: (notice) => notices.push(notice),
+    }),
+  );
+  assert.deepEqual(notices, [{ kind: 'unknown_status', value: '' }]);
+});
+
+test('of several result columns the first counts, unless configuration names one', async () => {
+  const file = `Human result,${HEADER}\nham,x,SUCCESS,spam,,,en,${REF}\n`;
+  const resultOf = async (options: { resultColumn?: string }) => {
+    const [record] = await decisions(kindWithFile(file, options));
+    return decisionOf(record).result;
+  };
+  assert.equal(await resultOf({}), 'ham');
+  assert.equal(await resultOf({ resultColumn: 'service Result' }), 'spam');
+  const { error } = await collectRows(kindWithFile(file, { resultColumn: 'Other result' }));
+  assert.ok(error instanceof ServiceError && /"Other result"/.test(error.message));
+});
+
+test('labels that are not JSON keep their text, and that is told once without showing them', async () => {
+  const notices: ResultNotice[] = [];
+  const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;
+  const [first] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  assert.equal(decisionOf(first).labels_raw, 'a; b');
+  assert.equal((decisionOf(first).labels as unknown[]).length, 2);
+  assert.deepEqual(notices, [{ kind: 'labels_not_json', value: '' }]);
+});
+
+test('a file without a usable header is a protocol error that says what is missing', async () => {
+  assert.match((await protocolError('')).message, /empty/);
+  assert.match((await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message, /connector_ref/);
+  assert.match((await protocolError('Content,connector_ref\nSECRET,x\n')).message, /Status/);
+  assert.match((await protocolError('<?xml version="1.0"?><Error>SECRET</Error>')).message, /connector_ref/);
+});
+
+test('a file that ends inside a quote gives the rows before the cut, then a protocol error', async () => {
+  const file = `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"SECRET that goes on, SUCCESS`;
+  const { rows, message } = await protocolError(file);
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.match(message, /cut/);
+});
+
+test('a file cut anywhere never gives a row that was not whole', async () => {
+  for (const whole of [
+    `${HEADER}\r\n"x,1",SUCCESS,spam,ham,"[""a""]",en,${REF}\r\n`,
+    `connector_ref,Labels,lang,Status,Content,Service result\n${REF},"[""a""]",en,SUCCESS,"x ""1""",spam\n`,
+    `connector_ref,Labels,lang,Status,Service result,Content\n${REF},"[""a""]",en,SUCCESS,spam,"x ""1"" y"\n`,
+  ]) {
+    for (let length = 0; length < whole.trimEnd().length; length++) {
+      const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
+      const named = rows.filter((row) => !('malformed' in row));
+      assert.deepEqual(named, [], `cut after ${length}`);
+      if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+    }
+  }
+});
+
+test('a last row without a line end is held back when it may have been cut, and taken when three downloads end so', async () => {
+  const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
+  const first = `${REF},en,,,x,SUCCESS,spam`;
+  const last = `${REF.replace('41', '42')},en,,,x,SUCCESS,spam`;
+  const whole = `${header}\n${first}\n${last}`;
+  let text = whole;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  for (const cut of [whole.slice(0, -1), whole.slice(0, -2), whole.slice(0, -1), whole, whole]) {
+    text = cut;
+    const { rows, error } = await collectRows(kind);
+    assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol' && /cut/.test(error.message));
+  }
+  const { rows, error } = await collectRows(kind);
+  const both = [
+    [3, 41, 'success'],
+    [3, 42, 'success'],
+  ];
+  assert.deepEqual([shown(rows), error], [both, undefined]);
+});
+
+test('a row that is cut right behind the header is held back, also when csv-parse reads the header', async () => {
+  for (const header of ['Status,connector_ref', 'Status,connector_ref,"x"y']) {
+    for (const cut of ['S', 'SU', '\r', '"']) {
+      const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
+      assert.deepEqual(rows, [], JSON.stringify(header + cut));
+      assert.match(String(error), /the result file is cut/);
+    }
+  }
+});
+
+test('a last row without a line end is never believed while the service counts more rows, however often the cut comes again', async () => {
+  const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  for (let download = 0; download < 4; download++) {
+    const { rows, error } = await collectRows(kind, 2);
+    assert.deepEqual(rows, []);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  }
+  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
+  assert.deepEqual(shown((await collectRows(kind, 1)).rows), [[3, 41, 'success']]);
+});
+
+test('a last row without a line end is never believed when another file of the service ended its last line', async () => {
+  const cut = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
+  let text = cut;
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(text);
+  });
+  // Says nothing about how files end: cut after a line, or nobody knows.
+  text = `${cut}ed\n`;
+  await collectRows(kind, 2);
+  await collectRows(kind);
+  text = cut;
+  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
+  assert.equal((await collectRows(kind, 1)).rows.length, 1);
+  text = `${cut}ed\n`;
+  assert.equal((await collectRows(kind, 1)).rows.length, 1);
+  text = cut;
+  for (let download = 0; download < 6; download++) {
+    const { rows, error } = await collectRows(kind, 1);
+    assert.deepEqual(rows, []);
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+  }
+});
+
+test('a last row without a line end is taken at once when its last cell is JSON and so shows that it is whole', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}`));
+  assert.equal(decisionOf(record).result, 'spam');
+});
+
+test('a row larger than allowed ends the file', async () => {
+  const { rows, error } = await collectRows(
+    kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"${'SECRET'.repeat(1000)}`, {
+      maxRowBytes: 4096,
+    }),
+  );
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.ok(error instanceof ServiceError && /larger/.test(error.message) && !/SECRET/.test(error.message));
+});
+
+test('quotes in a cell that is not quoted are content', async () => {
+  const [record] = await decisions(kindWithFile(`${HEADER}\nsay "hi",SUCCESS,spam,,,en,${REF}\n`, { includeContent: true }));
+  assert.equal(decisionOf(record).content, 'say "hi"');
+});
+
+test('what breaks the download reaches the caller as it is, after the rows that came', async () => {
+  const broken = new ServiceError('unavailable', 'reset', { operation: 'download' });
+  const kind = kindWithFile(async function* () {
+    yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\nx,SUC`);
+    throw broken;
+  });
+  const { rows, error } = await collectRows(kind);
+  assert.deepEqual(shown(rows), [[3, 41, 'success']]);
+  assert.equal(error, broken);
+});
+
+test('a reader that stops early closes the download', async () => {
+  let closed = false;
+  const kind = kindWithFile(async function* () {
+    try {
+      for (;;) yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`);
+    } finally {
+      closed = true;
+    }
+  });
+  const status = {
+    state: 'finished',
+    rawState: 'SUCCESS',
+    resultUrl: 'https://storage.example/',
+  } as const;
+  for await (const slice of kind.results(status, () => JOB, new AbortController().signal)) if (slice.length > 0) break;
+  assert.equal(closed, true);
+});
+
+/** A file of 90 MiB, and how much of it was asked for. */
+function large(beginning: string, filler: string) {
+  const piece = Buffer.alloc(64 * 1024, filler);
+  const asked = { bytes: 0 };
+  const source = (async function* () {
+    yield Buffer.from(beginning);
+    for (; asked.bytes < 90 * 1024 * 1024; asked.bytes += piece.length) yield piece;
+    yield Buffer.from('\n');
+  })();
+  return { source, asked };
+}
+
+test('a header or a row of commas ends the file before it takes memory, and the rows before it are kept', async () => {
+  for (const [beginning, kept] of [
+    ['', 0],
+    [`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`, 1],
+  ] as const) {
+    const { source, asked } = large(beginning, ',');
+    const { rows, error } = await collectRows(reviewKind({ topic: 'events' }, scriptedService({ download: () => source })));
+    assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
+    assert.match(error.message, /more than 16384 columns/);
+    assert.equal(rows.length, kept);
+    assert.ok(asked.bytes < 1024 * 1024, `${asked.bytes} bytes were read`);
+  }
+});
+
+test('a row of commas ends the file wherever the pieces are cut', async () => {
+  const file = Buffer.from(`${HEADER}\n${','.repeat(16_384)}\nx,SUCCESS,spam,,,en,${REF}\n`);
+  for (const size of [1_000, file.length]) {
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
+    const { rows, error } = await collectRows(kindWithFile(pieces));
+    assert.match(String(error), /more than 16384 columns/);
+    assert.deepEqual(rows, []);
+  }
+});
+
+test('a row counts all its bytes, also those that are no content: empty lines and quoted quotes', async () => {
+  for (const filler of ['\n', '""']) {
+    const { source, asked } = large(`${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined), filler);
+    const kind = reviewKind({ topic: 'events', maxRowBytes: 1024 * 1024 }, scriptedService({ download: () => source }));
+    const { error } = await collectRows(kind);
+    assert.match(String(error), /a row that is larger than allowed/);
+    assert.ok(asked.bytes < 3 * 1024 * 1024, `${asked.bytes} bytes were read`);
+  }
+});

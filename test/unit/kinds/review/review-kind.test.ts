@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { reviewKind } from '../../../../src/kinds/review/index.ts';
+import type { ReviewService } from '../../../../src/kinds/review/review-service.ts';
+import { collectRows, JOB, SIGNAL, scriptedService } from './sample.ts';
+
+function kindOf(over: Partial<ReviewService>) {
+  return reviewKind({ topic: 'events' }, scriptedService(over));
+}
+
+function batch(rawStatus: string, downloadUrl?: string, success?: number, error?: number) {
+  return kindOf({
+    getBatch: async (batchId) => {
+      assert.equal(batchId, 'b-1');
+      return { type: undefined, rawStatus, downloadUrl, counts: { success, error } };
+    },
+  }).status('b-1', SIGNAL, 'post');
+}
+
+test('a batch is created with its type, and uploaded as text/csv to the address that came back', async () => {
+  const calls: unknown[] = [];
+  const kind = kindOf({
+    createBatch: async (type, { signal }) => {
+      calls.push([type, signal]);
+      return { batchId: 'b-1', uploadUrl: 'https://storage.example/put' };
+    },
+    upload: async (url, body, { contentType, signal }) => {
+      calls.push([url, body, contentType, signal]);
+    },
+  });
+  const job = await kind.create('post', SIGNAL);
+  assert.deepEqual(job, { remoteId: 'b-1', uploadUrl: 'https://storage.example/put' });
+  const body = Buffer.from('Content\r\n');
+  await kind.upload(job, unpooledBody(body, 0), SIGNAL);
+  assert.deepEqual(calls, [
+    ['post', SIGNAL],
+    ['https://storage.example/put', body, 'text/csv', SIGNAL],
+  ]);
+});
+
+test('every batch status has its state, whatever its spelling', async () => {
+  for (const [raw, state] of [
+    ['WAITING_FOR_UPLOAD', 'waiting_for_upload'],
+    ['WATING_FOR_UPLOAD', 'waiting_for_upload'],
+    [' pending ', 'pending'],
+    ['CANCELLED', 'cancelled'],
+    ['ERROR', 'failed'],
+    ['ARCHIVED', 'unknown'],
+    ['', 'unknown'],
+  ] as const) {
+    assert.deepEqual(await batch(raw), { state, rawState: raw });
+  }
+});
+
+test('a finished batch has its address, and a row count when the service told both parts of it', async () => {
+  const url = 'https://storage.example/get';
+  const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: url };
+  assert.deepEqual(await batch('SUCCESS', url), finished);
+  assert.deepEqual(await batch('SUCCESS', url, 3), finished);
+  assert.deepEqual(await batch('SUCCESS', url, 3, 0), { ...finished, expectedRows: 3 });
+});
+
+test('a finished batch without an address is still pending', async () => {
+  assert.deepEqual(await batch('SUCCESS'), {
+    state: 'pending',
+    rawState: 'SUCCESS',
+    withoutResults: true,
+  });
+});
+
+test('a batch that the service does not know is missing, and any other failure is passed on', async () => {
+  const failing = (failure: 'not_found' | 'unavailable', status: number) =>
+    kindOf({
+      getBatch: async () => {
+        throw new ServiceError(failure, 'no', { operation: 'get_batch', status });
+      },
+    }).status('b-1', SIGNAL, 'post');
+  assert.deepEqual(await failing('not_found', 410), { state: 'missing', rawState: 'HTTP 410' });
+  await assert.rejects(failing('unavailable', 503), ServiceError);
+});
+
+/** Asks one kind for the state of batches that were created with a type, and that the service says are of another. */
+function askedForTypes() {
+  let type: string | undefined;
+  const kind = kindOf({
+    getBatch: async () => ({
+      type,
+      rawStatus: 'PENDING',
+      downloadUrl: undefined,
+      counts: { success: undefined, error: undefined },
+    }),
+  });
+  return async (sent: string, told: string | undefined) => {
+    type = told;
+    return (await kind.status('b-1', SIGNAL, sent)).state;
+  };
+}
+
+test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
+  const asked = askedForTypes();
+  // A service with names of its own.
+  assert.deepEqual([await asked('post', 'POST-V2'), await asked('post', undefined)], ['pending', 'pending']);
+  assert.equal(await asked('post', 'post'), 'pending');
+  assert.equal(await asked('post', 'comment'), 'foreign');
+  assert.deepEqual([await asked('comment', 'post'), await asked('comment', 'c-2')], ['pending', 'pending']);
+  assert.equal(await asked('post', undefined), 'pending');
+});
+
+test('a service with its own spelling of types, or with one name for several, keeps its batches', async () => {
+  const asked = askedForTypes();
+  assert.deepEqual(
+    [await asked('post', 'post'), await asked('Post', 'post'), await asked(' post', 'post'), await asked('article', 'post')],
+    ['pending', 'pending', 'pending', 'pending'],
+  );
+  // One that changes its spelling costs a type one batch at most.
+  assert.deepEqual(
+    [await asked('post', 'POST'), await asked('post', 'entry'), await asked('post', 'entry')],
+    ['pending', 'foreign', 'pending'],
+  );
+});
+
+test('results without an address are a protocol error', async () => {
+  const rows = kindOf({}).results({ state: 'finished', rawState: 'SUCCESS' }, () => JOB, SIGNAL);
+  await assert.rejects(async () => {
+    for await (const _ of rows);
+  }, ServiceError);
+});
+
+test('a download may be given as a promise', async () => {
+  const { error } = await collectRows(
+    kindOf({
+      download: async () =>
+        (async function* () {
+          yield Buffer.from('Content,Status,connector_ref\n');
+        })(),
+    }),
+  );
+  assert.equal(error, undefined);
+});
+
+test('settings that cannot work are refused at once', () => {
+  const service = scriptedService();
+  assert.throws(() => reviewKind({ topic: 't', referenceColumn: 'Status' }, service), /column of the result file/);
+  assert.throws(() => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service), /is the column of the result too/);
+  assert.throws(() => reviewKind({ topic: 't', content: 'a..b' }, service), /is no expression/);
+});

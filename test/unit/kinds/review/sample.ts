@@ -1,0 +1,128 @@
+/** Records, jobs and a scripted service for the tests of reviews. */
+import assert from 'node:assert/strict';
+import type { ReadRow } from '../../../../src/core/batch/read-row.ts';
+import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import type { JobContext, ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
+import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
+import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
+import type { ReviewService } from '../../../../src/kinds/review/review-service.ts';
+import { CsvRows } from '../../../../src/kinds/review/upload/csv-rows.ts';
+
+export const SIGNAL = new AbortController().signal;
+
+export const JOB: JobContext = {
+  jobId: 'job-1',
+  remoteId: 'batch-1',
+  type: 'post',
+  attempt: 1,
+  decidedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+};
+
+export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): SourceRecord {
+  const bytes =
+    value === null || Buffer.isBuffer(value) ? value : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+  return {
+    partition: 3,
+    offset: 41,
+    timestampMs: Date.UTC(2026, 0, 1),
+    key: Buffer.from('user-1'),
+    headers: [],
+    value: bytes,
+    ...over,
+  };
+}
+
+export function contentItem(over: Partial<ContentItem> = {}): ContentItem {
+  return {
+    partition: 3,
+    offset: 41,
+    timestampMs: Date.UTC(2026, 0, 1),
+    key: Buffer.from('user-1'),
+    headers: [],
+    type: 'post',
+    content: 'hello',
+    metadata: {},
+    expected: undefined,
+    replay: 0,
+    bytes: 500,
+    ...over,
+  };
+}
+
+/** A kind whose service gives the named download and fails at everything else. */
+export function kindWithFile(
+  file: Buffer | string | readonly Buffer[] | (() => AsyncIterable<Buffer>),
+  options: Partial<ReviewOptions> = {},
+): ResultFileKind {
+  const chunks = typeof file === 'string' ? [Buffer.from(file)] : Buffer.isBuffer(file) ? [file] : file;
+  return reviewKind(
+    { topic: 'events', ...options },
+    scriptedService({
+      download: typeof chunks === 'function' ? chunks : () => iterate(chunks),
+    }),
+  );
+}
+
+/** The upload of these items. */
+export async function uploadOf(items: Iterable<ContentItem>, columns = DEFAULT_COLUMNS): Promise<string> {
+  const rows = new CsvRows(columns, new BufferPool(0));
+  for (const item of items) rows.add(item);
+  return String((await rows.finish()).body);
+}
+
+export function scriptedService(over: Partial<ReviewService> = {}): ReviewService {
+  const unscripted = (): never => assert.fail('the test did not script this call');
+  return {
+    createBatch: unscripted,
+    getBatch: unscripted,
+    upload: unscripted,
+    download: unscripted,
+    ...over,
+  };
+}
+
+async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* chunks;
+}
+
+export type Row = ReadRow;
+
+/** Every row of a kind's results, and what ended them early. */
+export async function collectRows(
+  kind: ResultFileKind,
+  expectedRows?: number,
+  job = JOB,
+): Promise<{ rows: Row[]; error: unknown }> {
+  const rows: Row[] = [];
+  try {
+    const finished = {
+      state: 'finished',
+      rawState: 'SUCCESS',
+      resultUrl: 'https://storage.example/file',
+    } as const;
+    const status = expectedRows === undefined ? finished : { ...finished, expectedRows };
+    for await (const slice of kind.results(status, () => job, SIGNAL)) rows.push(...slice);
+    return { rows, error: undefined };
+  } catch (error) {
+    return { rows, error };
+  }
+}
+
+/** The decisions of a file in which every row is well-formed. */
+export async function decisions(kind: ResultFileKind, job = JOB): Promise<OutgoingRecord[]> {
+  const { rows, error } = await collectRows(kind, undefined, job);
+  assert.equal(error, undefined);
+  return rows.map((row) => ('record' in row ? row.record : assert.fail(JSON.stringify(row))));
+}
+
+export function decisionOf(record: OutgoingRecord | undefined): Record<string, unknown> {
+  assert.ok(record?.value);
+  return JSON.parse(record.value.toString());
+}
+
+export function itemOf(kind: ResultFileKind, record: SourceRecord, replay = 0): ContentItem {
+  const decoded = kind.decode(record, replay);
+  assert.ok('item' in decoded, JSON.stringify(decoded));
+  return decoded.item;
+}

@@ -1,0 +1,48 @@
+/** Diagnostic reports (docs/service-security.md). */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url).href;
+const POOL = new URL('../../../../../src/core/bytes/buffer-pool.ts', import.meta.url).href;
+const READING = `
+  process.report.excludeEnv = true;
+  const { ResultThread } = await import(${JSON.stringify(THREAD)});
+  const { BufferPool } = await import(${JSON.stringify(POOL)});
+  const thread = new ResultThread(new BufferPool(0));
+  const read = thread.reader({ topic: 't', includeContent: false, referenceColumn: 'ref', maxRowBytes: 1000 }, () => {});
+  const job = { jobId: 'j', remoteId: 'b', type: 't', attempt: 1, decidedAtMs: 0 };
+  const source = async function* () {
+    yield Buffer.from('Content,Status,Spam result,ref\\nx,SUCCESS,spam,"[0,1,0,null]"\\n'.padEnd(200, 'more of the file'));
+    await new Promise(() => {});
+  };
+  for await (const rows of read(source(), { job: () => job, expectedRows: 1 })) if (rows.length > 0) break;
+  process.stdout.write(JSON.stringify(process.report.getReport()));
+  await thread.close();
+`;
+
+const MAIN = new URL('../../../../../src/cli/main.ts', import.meta.url).pathname;
+const REPORT_AT_EXIT = 'process.on("exit", () => process.stdout.write(JSON.stringify(process.report.getReport())));';
+
+test('the command line keeps the environment out of its reports', () => {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(REPORT_AT_EXIT)}`, MAIN, '--version'],
+    { env: { ...process.env, SERVICE_API_KEY: 'kept-from-reports' }, encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, /"javascriptHeap"/);
+  assert.doesNotMatch(stdout, /kept-from-reports/);
+});
+
+test('no environment stands in the report of a process whose result thread runs', () => {
+  const env = { ...process.env, SERVICE_API_KEY: 'kept-from-reports' };
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', READING], {
+    env,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  const report = JSON.parse(stdout);
+  assert.equal(report.workers.length, 1);
+  assert.equal(stdout.includes('kept-from-reports'), false);
+});

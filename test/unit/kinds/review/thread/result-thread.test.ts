@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
+import { shapeEntry } from '../../../../../src/kinds/review/metadata/metadata-shape.ts';
+import type { ResultFileSettings } from '../../../../../src/kinds/review/results/file-settings.ts';
+import type { ResultFile, ResultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
+import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
+import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
+import { JOB, type Row } from '../sample.ts';
+
+const SETTINGS: ResultFileSettings = {
+  topic: 'events',
+  includeContent: false,
+  referenceColumn: 'connector_ref',
+  resultColumn: undefined,
+  maxRowBytes: 1_000_000,
+};
+const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
+const SHAPE = shapeEntry('lang', false);
+const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
+const row = (offset: number, key = '"user"', extras = '') =>
+  `"some, text",SUCCESS,spam,,en,"[0,${offset},${offset % 3 === 0 ? -1 : 7},${key.replaceAll('"', '""')},""${SHAPE}""${extras.replaceAll('"', '""')}]"\r\n`;
+
+const pool = new BufferPool(1024 * 1024);
+const thread = new ResultThread(pool);
+after(() => thread.close());
+
+async function collect(reader: ResultFileReader, source: AsyncIterable<Buffer>, file = FILE) {
+  const rows: Row[] = [];
+  let error: unknown;
+  try {
+    for await (const slice of reader(source, file)) {
+      rows.push(...[...slice].map(kept));
+      slice.release();
+    }
+  } catch (caught) {
+    error = caught;
+  }
+  return { rows, error };
+}
+
+async function* pieces(text: string, size = 50): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const readHere = () => resultFileReader(SETTINGS, () => {});
+const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) => thread.reader(SETTINGS, onNotice);
+
+/** A row that outlives its slice. */
+function kept(row: Row): Row {
+  if (!('record' in row)) return row;
+  const copy = (bytes: Buffer | string | null) => (bytes === null ? null : Buffer.from(bytes as Buffer));
+  const { key, value, headers = [] } = row.record;
+  return {
+    ...row,
+    record: {
+      key: copy(key),
+      value: copy(value),
+      headers: headers.map(([name, bytes]) => [name, copy(bytes)]),
+    },
+  };
+}
+
+/** Resolves when the thread has answered everything that was sent to it before. */
+async function answered(): Promise<void> {
+  await collect(readThere(), pieces(HEADER));
+}
+
+test('a file read in the thread gives the same rows as one read here', async () => {
+  const rows = Array.from({ length: 500 }, (_, n) => row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`));
+  const withHeaders = row(
+    900,
+    '"k"',
+    ',{"h":[["trace","a"],["bytes",["/w=="]],["twice","x"],["twice",["AA=="]],["toString","y"],["none",null]],"r":2}',
+  );
+  const file = `${HEADER}${rows.join('')}${withHeaders}x,y\r\n${row(901)}`;
+  const there = await collect(readThere(), pieces(file, 1000));
+  const here = await collect(readHere(), pieces(file, 1000));
+  assert.equal(there.error, undefined);
+  assert.equal(there.rows.length, 503);
+  assert.deepEqual(
+    there.rows.filter((one) => !('malformed' in one)),
+    here.rows.filter((one) => !('malformed' in one)),
+  );
+  assert.equal(there.rows.filter((one) => 'malformed' in one).length, 1);
+});
+
+test('an empty file, a file without header and a cut file end as here, with the rows before', async () => {
+  for (const text of ['', 'no,header\r\n1,2\r\n', `${HEADER}${row(1)}"cut`, `${HEADER}${row(1)}${row(2).slice(0, -20)}`]) {
+    const there = await collect(readThere(), pieces(text));
+    const here = await collect(readHere(), pieces(text));
+    assert.ok(here.error !== undefined);
+    assert.equal(String(there.error), String(here.error));
+    assert.deepEqual(Object.entries(there.error as object), Object.entries(here.error as object));
+    assert.deepEqual(there.rows, here.rows);
+  }
+});
+
+test('what the source throws comes out, behind the rows before it', async () => {
+  const broken = new Error('the connection broke');
+  const source = async function* () {
+    yield Buffer.from(HEADER + row(1) + row(2));
+    yield Buffer.from(row(3));
+    throw broken;
+  };
+  const there = await collect(readThere(), source());
+  assert.equal(there.error, broken);
+  assert.ok(there.rows.length >= 2);
+  assert.deepEqual(there.rows, (await collect(readHere(), source())).rows);
+});
+
+test('whoever has enough ends the source, and the thread goes on with other files', async () => {
+  const closed = Promise.withResolvers<void>();
+  const endless = (async function* () {
+    try {
+      yield Buffer.from(HEADER);
+      for (let n = 0; ; n++) yield Buffer.from(row(n));
+    } finally {
+      closed.resolve();
+    }
+  })();
+  const read = readThere();
+  for await (const rows of read(endless, FILE)) {
+    rows.release();
+    if (rows.length > 0) break;
+  }
+  await closed.promise;
+  assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
+});
+
+test('every buffer comes back: of files read to their end, given up, broken, cut and not understood', async () => {
+  await answered();
+  assert.equal(pool.lentBytes, 0);
+  const endings: ((source: AsyncGenerator<Buffer>) => AsyncGenerator<Buffer>)[] = [
+    (source) => source,
+    async function* (source) {
+      yield* source;
+      throw new Error('the connection broke');
+    },
+    async function* (source) {
+      yield* source;
+      yield Buffer.from('"cut');
+    },
+    async function* (source) {
+      yield Buffer.from('no,header\n');
+      yield* source;
+    },
+    async function* (source) {
+      yield* source;
+      yield Buffer.from('"x"y\n');
+    },
+  ];
+  const text = HEADER + Array.from({ length: 2000 }, (_, n) => row(n)).join('');
+  for (const ending of endings) {
+    for (const size of [100, 5000, 200_000]) {
+      await collect(readThere(), ending(pieces(text, size)));
+      const rows = readThere()(ending(pieces(text, size)), FILE)[Symbol.asyncIterator]();
+      const first = await rows.next().catch(() => undefined);
+      first?.value?.release();
+      await rows.return?.();
+    }
+  }
+  await answered();
+  assert.equal(pool.lentBytes, 0);
+});
+
+test('records that are much larger than their rows find room, which comes back too', async () => {
+  const content = `"${'\u0001'.repeat(1000)}"`;
+  const read = thread.reader({ ...SETTINGS, includeContent: true }, () => {});
+  const text = HEADER + Array.from({ length: 200 }, (_, n) => row(n).replace('"some, text"', content)).join('');
+  const { rows, error } = await collect(read, pieces(text, 65_536));
+  assert.equal(error, undefined);
+  assert.equal(rows.length, 200);
+  for (const one of rows) {
+    assert.ok('record' in one);
+    assert.equal(JSON.parse(String(one.record.value)).content.length, 1000);
+  }
+  assert.equal(pool.lentBytes, 0);
+});
+
+test('no more of a file is asked for than its reader takes', async () => {
+  let given = 0;
+  const source = (async function* () {
+    yield Buffer.from(HEADER);
+    for (let n = 0; n < 1000; n++) {
+      given = n;
+      yield Buffer.from(row(n));
+    }
+  })();
+  let taken = 0;
+  for await (const rows of readThere()(source, FILE)) {
+    taken += rows.length;
+    rows.release();
+    assert.ok(given - taken < 12, `${given} given, ${taken} taken`);
+  }
+  assert.equal(taken, 1000);
+});
+
+test('many files at a time do not mix', async () => {
+  const read = readThere();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, (_, file) =>
+      collect(read, pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333)),
+    ),
+  );
+  for (const [file, { rows, error }] of all.entries()) {
+    assert.equal(error, undefined);
+    assert.deepEqual(
+      rows.map((one) => ('malformed' in one ? -1 : one.offset)),
+      Array.from({ length: 50 }, (_, n) => file * 1000 + n),
+    );
+  }
+});
+
+test('the time of a decision is that of its slice', async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
+  const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
+  const times = new Set(rows.map((one) => (!('record' in one) ? '' : JSON.parse(String(one.record.value)).decided_at)));
+  assert.ok(times.size > 1, [...times].join());
+});
+
+test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
+  let asked = 0;
+  // A decision cannot be written at a time that is none.
+  const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: asked++ === 1 ? Number.NaN : 0 }) };
+  const parts = async function* () {
+    for (const part of [HEADER + row(1), row(2), row(3)]) yield Buffer.from(part);
+  };
+  const { rows, error } = await collect(readThere(), parts(), file);
+  assert.equal(error, undefined);
+  assert.deepEqual(
+    rows.map((one) => ('poison' in one ? `${one.offset} ${one.poison.reason}` : 'record' in one ? one.offset : one)),
+    [1, '2 internal_error', 3],
+  );
+  const [poison] = rows.flatMap((one) => ('poison' in one ? [one.poison] : []));
+  assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
+});
+
+test('notices reach the pipeline whose file it was; a last row without line end is believed as here', async () => {
+  const notices: ResultNotice[] = [];
+  const other: ResultNotice[] = [];
+  const read = readThere((notice) => notices.push(notice));
+  thread.reader(SETTINGS, (notice) => other.push(notice));
+  const unended = `Content,Status,Spam result,Labels,lang,new,connector_ref,z\r\nx,SUCCESS,spam,,en,1,"[0,1,-1,null,""${SHAPE}""]",y`;
+  for (let n = 0; n < 2; n++) assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
+  const third = await collect(read, pieces(unended));
+  assert.equal(third.error, undefined);
+  assert.equal(third.rows.length, 1);
+  assert.ok(notices.some(({ kind, value }) => kind === 'unknown_column' && value === 'new'));
+  assert.deepEqual(other, []);
+});
+
+test('buffers that are in a thread when it ends are not counted as lent any more', async () => {
+  const lost = new BufferPool(1024 * 1024);
+  const own = new ResultThread(lost);
+  const text = HEADER + Array.from({ length: 5000 }, (_, n) => row(n)).join('');
+  const endless = async function* () {
+    for (;;) yield* pieces(text, 65_536);
+  };
+  const files = Array.from({ length: 3 }, () =>
+    own
+      .reader(SETTINGS, () => {})(endless(), FILE)
+      [Symbol.asyncIterator](),
+  );
+  const first = await Promise.all(files.map((file) => file.next()));
+  for (const { value } of first) value?.release();
+  assert.ok(lost.lentBytes > 0);
+  await own.close();
+  for (const file of files) {
+    const rest = async () => {
+      for (;;) (await file.next()).value?.release();
+    };
+    await assert.rejects(rest(), /the thread that reads result files ended/);
+  }
+  assert.equal(lost.lentBytes, 0);
+});
+
+test('a thread that ends fails its files, and the next file has a new one', async () => {
+  const own = new ResultThread(pool);
+  const read = own.reader(SETTINGS, () => {});
+  const stalled = Promise.withResolvers<void>();
+  const reading = collect(
+    read,
+    (async function* () {
+      yield Buffer.from(HEADER + row(1));
+      await stalled.promise;
+    })(),
+  );
+  const first = await collect(read, pieces(HEADER + row(1)));
+  assert.equal(first.rows.length, 1);
+  await own.close();
+  const { error } = await reading;
+  assert.match(String(error), /the thread that reads result files ended/);
+  assert.equal(pool.lentBytes, 0);
+  stalled.resolve();
+  assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
+  await own.close();
+});

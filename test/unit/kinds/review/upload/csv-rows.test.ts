@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
+import { DEFAULT_COLUMNS } from '../../../../../src/kinds/review/metadata/columns.ts';
+import { CsvRows } from '../../../../../src/kinds/review/upload/csv-rows.ts';
+import { readCsv } from '../plain-csv.ts';
+import { contentItem, uploadOf } from '../sample.ts';
+
+test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mark, cells quoted where needed', async () => {
+  const items = [contentItem({ content: 'a,"b"\r\nc\rd\ne', metadata: { lang: 'en' } })];
+  assert.equal(
+    await uploadOf(items),
+    'Content,lang,connector_ref\r\n"a,""b""\r\nc\rd\ne",en,"[3,41,1767225600000,""user-1"",""lang""]"\r\n',
+  );
+});
+
+test('a line end of any kind is quoted, also when it stands alone', async () => {
+  for (const content of ['\r', '\n', '\r\n', '\n\r', 'a\n', '\ra']) {
+    const upload = await uploadOf([contentItem({ content })]);
+    assert.ok(upload.startsWith(`Content,connector_ref\r\n"${content}",`), JSON.stringify(content));
+  }
+});
+
+test('content that a spreadsheet would take for a formula is uploaded as it is', async () => {
+  for (const content of ['=cmd|calc', '+1', '-1', '@x', '\t=1', "'x", '＝1']) {
+    assert.equal(readCsv(await uploadOf([contentItem({ content })]))[1]?.[0], content);
+  }
+});
+
+test('when asked for, such cells begin with an apostrophe, headers included, and what they were travels beside them', async () => {
+  const escaping = { ...DEFAULT_COLUMNS, escapeFormulas: true };
+  const metadata = { '=key': '@value', below: -1, plain: "'=x", text: '-1' };
+  const upload = await uploadOf([contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })], escaping);
+  const [header = [], row = []] = readCsv(upload);
+  assert.deepEqual(header.slice(1), ['meta:%3dkey', 'below', 'plain', 'text', 'Expected result', 'connector_ref']);
+  assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", "'@value", '-1', "'=x", "'-1", "'+ok"]);
+  for (const content of ['+1', '-1', '@x', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
+    const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
+    assert.equal(cell, `'${content}`);
+  }
+  for (const content of ['a=1', ' =1', "'=1", '']) {
+    const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
+    assert.equal(cell, content);
+  }
+});
+
+test('an independent reader finds every row again, over many slabs', async () => {
+  const items = Array.from({ length: 1500 }, (_, offset) =>
+    contentItem({
+      offset,
+      content: `${'"'.repeat(offset % 7)}€${offset}`,
+      metadata: { [`k${offset % 3}`]: offset },
+    }),
+  );
+  const [header, ...records] = readCsv(await uploadOf(items));
+  assert.deepEqual(header, ['Content', 'k0', 'k1', 'k2', 'connector_ref']);
+  assert.deepEqual(
+    records.map((record) => record[0]),
+    items.map((item) => item.content),
+  );
+  assert.deepEqual(
+    records.map((record) => JSON.parse(record[4] ?? '')[1]),
+    items.map((item) => item.offset),
+  );
+});
+
+test('the event loop gets its turn while a large body is put together', async () => {
+  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+  for (let offset = 0; offset < 40; offset++) rows.add(contentItem({ offset, content: 'x'.repeat(100_000) }));
+  let turns = 0;
+  const count = () => {
+    turns++;
+    handle = setImmediate(count);
+  };
+  let handle = setImmediate(count);
+  await rows.finish();
+  clearImmediate(handle);
+  assert.ok(turns >= 4, `${turns} turns`);
+});
+
+test('contents of a megabyte stand between short ones', async () => {
+  const contents = [1, 500_000, 2, 500_001, 3].map((length) => 'x,'.repeat(length));
+  const upload = await uploadOf(contents.map((content, offset) => contentItem({ offset, content })));
+  assert.deepEqual(
+    readCsv(upload)
+      .slice(1)
+      .map(([cell]) => cell?.length),
+    contents.map(({ length }) => length),
+  );
+});
+
+test('the row of an item that fails, and the columns that only it has, are not in the body', async () => {
+  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+  const fails = Object.defineProperty({ x: 1 }, 'toJSON', { value: () => assert.fail('no JSON') });
+  rows.add(contentItem({ metadata: { a: 'first' } }));
+  const { heldBytes } = rows;
+  assert.throws(() => rows.add(contentItem({ metadata: { a: 'x', b: 'x', c: fails, d: 'x' }, expected: 'x' })), /no JSON/);
+  assert.equal(rows.heldBytes, heldBytes);
+  rows.add(contentItem({ metadata: { d: 'last' } }));
+  const { body } = await rows.finish();
+  assert.equal(
+    body.toString(),
+    'Content,a,d,connector_ref\r\nhello,first,,"[3,41,1767225600000,""user-1"",""a""]"\r\nhello,,last,"[3,41,1767225600000,""user-1"",""d""]"\r\n',
+  );
+});
+
+test('without memory for a row the rows before it stay as they are', async () => {
+  class SmallPool extends BufferPool {
+    override take(bytes: number): Buffer<ArrayBuffer> {
+      if (bytes > 100_000) throw new RangeError('no memory');
+      return super.take(bytes);
+    }
+  }
+  const pool = new SmallPool(0);
+  const rows = new CsvRows(DEFAULT_COLUMNS, pool);
+  rows.add(contentItem({ content: 'a' }));
+  assert.throws(() => rows.add(contentItem({ content: 'b'.repeat(100_000) })), /no memory/);
+  rows.add(contentItem({ content: 'c' }));
+  const encoded = await rows.finish();
+  assert.deepEqual(
+    readCsv(String(encoded.body)).map(([content]) => content),
+    ['Content', 'a', 'c'],
+  );
+  encoded.release();
+  assert.equal(pool.lentBytes, 0);
+});
+
+test('every buffer comes back, with a body and without one', async () => {
+  const pool = new BufferPool(0);
+  const rows = new CsvRows(DEFAULT_COLUMNS, pool);
+  for (let offset = 0; offset < 1_000; offset++) rows.add(contentItem({ offset }));
+  assert.ok(rows.heldBytes >= pool.lentBytes && pool.lentBytes > 0);
+  rows.release();
+  rows.release();
+  assert.deepEqual([rows.heldBytes, pool.lentBytes], [0, 0]);
+
+  const others = new CsvRows(DEFAULT_COLUMNS, pool);
+  for (let offset = 0; offset < 1_000; offset++) others.add(contentItem({ offset }));
+  const encoded = await others.finish();
+  assert.deepEqual([others.heldBytes, pool.lentBytes], [0, encoded.heldBytes]);
+  others.release();
+  encoded.release();
+  assert.equal(pool.lentBytes, 0);
+});
+
+test('what a sink holds grows with the columns that it remembers', () => {
+  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+  rows.add(contentItem());
+  const { heldBytes } = rows;
+  rows.add(contentItem({ metadata: { ['k'.repeat(1_000)]: 1 } }));
+  assert.ok(rows.heldBytes > heldBytes + 3_000);
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TransactionError, type TransactionFailure } from '../../../src/core/ports/kafka.ts';
+import { ChunkMemory } from '../../../src/pipeline/publish/chunk-size.ts';
+import { columnsOf } from '../../support/coordinates.ts';
+import { headerList } from '../../support/headers.ts';
+
+const records = (count: number) => columnsOf(Array.from({ length: count }, (_, offset) => ({ partition: 2, offset })));
+const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
+
+const limited = (maxRows: number) => new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
+
+/** How many records make a chunk full now. */
+function rowsOf(chunk: ChunkMemory): number {
+  let rows = 1;
+  while (!chunk.isFull(rows, 0)) rows++;
+  return rows;
+}
+
+test('a failed transaction halves the next ones, down to a single record; each success doubles them up to the maximum', () => {
+  const chunk = limited(100);
+  const sizes: number[] = [rowsOf(chunk)];
+  for (const size of [100, 50, 25, 12, 6, 3, 1, 1]) {
+    chunk.failed(records(size), failure('fenced'));
+    sizes.push(rowsOf(chunk));
+  }
+  assert.deepEqual(sizes, [100, 50, 25, 12, 6, 3, 1, 1, 1]);
+  for (let n = 0; n < 8; n++) chunk.succeeded();
+  assert.equal(rowsOf(chunk), 100);
+});
+
+test('a transaction smaller than the limit that fails is halved too', () => {
+  const chunk = limited(1000);
+  chunk.failed(records(10), failure('fenced'));
+  assert.equal(rowsOf(chunk), 5);
+});
+
+test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', async () => {
+  const chunk = new ChunkMemory({ maxRows: 4, maxBytes: 100 });
+  const sized = (offset: number, bytes: number) => ({
+    at: { partition: 0, offset },
+    record: {
+      key: Buffer.alloc(1),
+      // The rest is key, headers and lengths; that of a value of 64 bytes and more takes two.
+      value: 'v'.repeat(bytes - (bytes > 82 ? 20 : 19)),
+      headers: headerList({ a: 'x', b: ['y', null, Buffer.alloc(1)] }),
+    },
+    about: bytes,
+  });
+  const bytes = [20, 20, 20, 20, 81, 20, 100, 20, 20, 20, 20];
+  const sizes: number[] = [];
+  await chunk.inChunks(
+    bytes,
+    (size) => sized(sizes.length, size),
+    async (letters, about) => {
+      assert.equal(
+        letters.records.bytes,
+        about.reduce((sum, one) => sum + one, 0),
+      );
+      sizes.push(letters.length);
+      if (sizes.length === 3) chunk.failed(letters, failure('fenced'));
+    },
+  );
+  assert.deepEqual(sizes, [4, 2, 1, 1, 1, 1, 1]);
+  await chunk.inChunks(
+    [],
+    () => sized(0, 20),
+    async () => assert.fail('nothing to publish'),
+  );
+});
+
+test('only a record that Kafka refused alone, for its size, counts as too large', () => {
+  const chunk = limited(10);
+  const one = records(1);
+  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const) chunk.failed(one, failure(kind));
+  chunk.failed(one, new Error('too_large'));
+  chunk.failed(records(2), failure('too_large'));
+  assert.equal(chunk.isOversized(2, 0), false);
+  chunk.failed(one, failure('too_large'));
+  assert.equal(chunk.isOversized(2, 0), true);
+  assert.equal(chunk.isOversized(2, 1), false);
+  assert.equal(chunk.isOversized(0, 0), false);
+});

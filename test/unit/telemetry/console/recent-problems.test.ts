@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RecentProblems } from '../../../../src/telemetry/console/recent-problems.ts';
+import { createLogger } from '../../../../src/telemetry/logging/logger.ts';
+import { assertSilent, CANARY } from '../../../support/canary.ts';
+
+function logged(level: 'silent' | 'error' = 'silent') {
+  let nowMs = 0;
+  const problems = new RecentProblems(() => ++nowMs);
+  const logger = createLogger({
+    level,
+    sink: { write: () => undefined },
+    onProblem: problems.add.bind(problems),
+  });
+  return { problems, logger };
+}
+
+test('warnings and errors are kept whatever the level, the newest first, and the same said again only counts', () => {
+  const { problems, logger } = logged();
+  logger.info({}, 'nothing');
+  logger.warn({ try: 1 }, 'again');
+  logger.child({ pipeline: 'p' }).error({ error: new Error('outer', { cause: new Error('inner') }), shard: 3 }, 'broken');
+  logger.warn({ try: 2 }, 'again');
+  assert.deepEqual(problems.list(), [
+    {
+      level: 'warn',
+      message: 'again',
+      detail: 'try=2',
+      pipeline: null,
+      count: 2,
+      firstMs: 1,
+      lastMs: 3,
+    },
+    {
+      level: 'error',
+      message: 'broken',
+      detail: 'outer: inner  shard=3',
+      pipeline: 'p',
+      count: 1,
+      firstMs: 2,
+      lastMs: 2,
+    },
+  ]);
+});
+
+test('however much is logged, little is kept', () => {
+  const { problems, logger } = logged();
+  for (let n = 0; n < 500; n++) logger.warn({ error: 'e'.repeat(5_000), n }, `${n} ${'m'.repeat(2_000)}`);
+  const list = problems.list();
+  assert.equal(list.length, 40);
+  assert.match(list[0]?.message ?? '', /^499 /);
+  assert.ok(JSON.stringify(list).length < 60_000);
+});
+
+test('keys, signatures and content do not get there', () => {
+  const { problems, logger } = logged();
+  const address = `https://storage.example/x?X-Amz-Signature=${CANARY.signature}`;
+  logger.error(
+    {
+      content: CANARY.content,
+      apiKey: CANARY.key,
+      url: address,
+      error: new Error(`PUT ${address}: 403`),
+    },
+    `failed: ${address}`,
+  );
+  logger.warn({ body: CANARY.content, headers: { 'x-api-key': CANARY.key } }, `x-api-key: ${CANARY.key}`);
+  assert.equal(problems.list().length, 2);
+  assertSilent(JSON.stringify(problems.list()), 'the problems');
+});

@@ -1,0 +1,146 @@
+/** The round trip: one row goes as the pipeline would send it, and what comes back is compared. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { Decoded } from '../../../../src/core/record.ts';
+import { importKind } from '../../../../src/kinds/import/index.ts';
+import { reviewKind } from '../../../../src/kinds/review/index.ts';
+import { FakeWorld } from './world.ts';
+
+interface Script {
+  /** Of the batch, at each look; the last one stays. */
+  readonly states?: readonly string[];
+  /** Makes the result file of what was uploaded. */
+  readonly file?: (upload: string) => string;
+}
+
+const decided = (upload: string): string => `Status,Service result,Labels,${upload.replace('\r\n', '\r\nSUCCESS,ham,[],')}`;
+
+function review({ states = ['SUCCESS'], file = decided }: Script) {
+  const seen = { type: '', upload: '' };
+  let looks = 0;
+  const kind = reviewKind(
+    { topic: 'content' },
+    {
+      createBatch: async (type) => {
+        seen.type = type;
+        return { batchId: 'b1', uploadUrl: 'https://storage.example/up' };
+      },
+      getBatch: async () => {
+        const rawStatus = states[Math.min(looks++, states.length - 1)] ?? '';
+        return {
+          type: seen.type,
+          rawStatus,
+          downloadUrl: rawStatus === 'SUCCESS' ? 'https://storage.example/down' : undefined,
+          counts: { success: 1, error: 0 },
+        };
+      },
+      upload: async (_url, body) => {
+        seen.upload = body.toString();
+      },
+      download: async function* () {
+        yield Buffer.from(file(seen.upload));
+      },
+    },
+  );
+  return { kind, seen };
+}
+
+async function roundTrip(kind: PipelineKind | undefined, change: (world: FakeWorld) => void = () => {}) {
+  const world = new FakeWorld();
+  world.roundTrip = { limitMs: 60_000, type: undefined };
+  world.remote = kind;
+  change(world);
+  const line = (await world.results()).get('service.round-trip');
+  return {
+    status: line?.status,
+    found: line?.found ?? '',
+    remedy: line?.remedy,
+    tried: world.tried,
+  };
+}
+
+test('one row, marked as a test, with the type of the configuration, comes back as it was sent', async () => {
+  const { kind, seen } = review({ states: ['WAITING_FOR_UPLOAD', 'SUCCESS'] });
+  const { status, found, tried } = await roundTrip(kind);
+  assert.deepEqual([status, seen.type], ['ok', 'post']);
+  assert.match(found, /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d+\.\d s$/);
+  assert.match(seen.upload, /This is a connection test of Content Review Connector/);
+  assert.equal(seen.upload.trimEnd().split('\r\n').length, 2);
+  assert.ok(tried.includes('open journal-doctor 60000'));
+});
+
+test('the type is the one given, else the first configured, else that of a record, else there is no round trip', async () => {
+  const records = [{ timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded }];
+  for (const [change, type] of [
+    [(world: FakeWorld) => Object.assign(world, { records, roundTrip: { limitMs: 60_000, type: 'given' } }), 'given'],
+    [(world: FakeWorld) => Object.assign(world, { records }), 'post'],
+    [(world: FakeWorld) => Object.assign(world, { records, types: [] }), 'of-a-record'],
+  ] as const) {
+    const { kind, seen } = review({});
+    assert.equal((await roundTrip(kind, change)).status, 'ok');
+    assert.equal(seen.type, type);
+  }
+  const { status, found } = await roundTrip(review({}).kind, (world) => Object.assign(world, { types: [] }));
+  assert.equal(status, 'skipped');
+  assert.match(found, /name one with --type$/);
+});
+
+test('what came back is compared', async () => {
+  for (const [file, problem] of [
+    [(upload: string) => decided(upload).replace('quotes', 'Quotes'), 'its metadata came back changed'],
+    [(upload: string) => decided(upload).replace('SUCCESS', 'ERROR'), 'the service gave its row the status ERROR'],
+    [
+      (upload: string) => `${decided(upload)}${decided(upload).split('\r\n')[1]}\r\n`,
+      'the result file has 2 rows, where one was sent',
+    ],
+  ] as const) {
+    const { status, found } = await roundTrip(review({ file }).kind);
+    assert.deepEqual([status, found], ['failed', `batch b1: ${problem}`]);
+  }
+});
+
+test('a row without a result is a warning that names the option for it', async () => {
+  const file = (upload: string) => decided(upload).replace('Service result', 'Decision');
+  const { status, found, remedy } = await roundTrip(review({ file }).kind);
+  assert.equal(status, 'warning');
+  assert.equal(found, 'batch b1: its row has no result');
+  assert.match(remedy ?? '', /review\.resultColumn/);
+});
+
+test('a batch that ends badly, and one that does not end, are told with their id', async () => {
+  const ended = await roundTrip(review({ states: ['PENDING', 'ERROR'] }).kind);
+  assert.deepEqual([ended.status, ended.found], ['failed', 'batch b1 ended as ERROR']);
+  const pending = await roundTrip(review({ states: ['PENDING'] }).kind, (world) => {
+    world.roundTrip = { limitMs: 1_000, type: undefined };
+  });
+  assert.equal(pending.status, 'warning');
+  assert.match(pending.found, /^batch b1 was uploaded, and is PENDING after \d\.\d s: the service goes on with it$/);
+  assert.equal(pending.remedy, 'ask again with batch get b1');
+});
+
+test('an import goes as a line of its own; a lookup sends nothing; without a key that is taken nothing is tried', async () => {
+  let line = '';
+  const imports = importKind(
+    {
+      topic: 'content',
+      type: { field: 'type' },
+      data: 'data',
+      headers: [],
+      nullValues: 'skip',
+      maxLineBytes: 1_000,
+    },
+    {
+      createImport: async () => ({ importId: 'i1', uploadUrl: 'https://storage.example/up' }),
+      getImport: async () => ({ rawStatus: 'COMPLETE' }),
+      upload: async (_url, body) => {
+        line = body.toString();
+      },
+    },
+  );
+  assert.match((await roundTrip(imports)).found, /^import i1: created, uploaded, imported in /);
+  assert.deepEqual([JSON.parse(line).type, JSON.parse(line).data.connection_test], ['post', true]);
+  assert.equal((await roundTrip(undefined)).status, 'skipped');
+  const refused = await roundTrip(review({}).kind, (world) => Object.assign(world, { answer: 'unauthorized' }));
+  assert.match(refused.found, /^not tried, because service .* failed$/);
+});

@@ -1,0 +1,239 @@
+/** A configuration of which everything is well, to break one thing at a time. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import { systemClock } from '../../../../src/base/system-clock.ts';
+import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
+import type { ClusterProbe, GroupDescription, KafkaOperation, TopicReplicas } from '../../../../src/core/ports/cluster-probe.ts';
+import type { ClusterAdmin, CommittedOffset, TopicDescription } from '../../../../src/core/ports/kafka.ts';
+import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
+import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
+import type { Status } from '../../../../src/tools/doctor/check.ts';
+import { checksOf } from '../../../../src/tools/doctor/checks.ts';
+import type { DoctorParts, MemoryFacts } from '../../../../src/tools/doctor/parts.ts';
+import { type Result, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
+import { engineOptions } from '../../../support/engine/world.ts';
+
+export const MIB = 1024 * 1024;
+
+/** Twenty times as fast as the real one, but for the limits of checks: this machine may be slow. */
+const START_MS = Date.now();
+const FASTER = 20;
+const nowMs = () => START_MS + Math.round((Date.now() - START_MS) * FASTER);
+const clock: Clock = {
+  now: nowMs,
+  monotonic: nowMs,
+  after: (ms, fire) => systemClock.after(ms / FASTER, fire),
+  sleep: (ms, signal) => systemClock.sleep(ms < 10_000 ? ms / FASTER : ms, signal),
+};
+
+export class FakeWorld {
+  brokers = 1;
+  /** By topic. */
+  readonly settings = new Map<string, Record<string, string>>([
+    ['content', { 'cleanup.policy': 'delete', 'retention.ms': '604800000', 'max.message.bytes': '1048588' }],
+    ['decisions', { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588', 'min.insync.replicas': '1' }],
+    ['dead', { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588' }],
+  ]);
+  replicas: Record<string, TopicReplicas['partitions'][number]> = {};
+  replicationFactor = 1;
+  readonly denied = new Map<string, KafkaOperation>();
+  group: GroupDescription = {
+    state: 'Empty',
+    protocolType: 'consumer',
+    protocol: '',
+    isOurs: true,
+    members: [],
+    allowed: new Set<KafkaOperation>(['READ', 'DESCRIBE']),
+  };
+  committed = new Map<number, CommittedOffset>();
+  range = { start: 0, end: 3 };
+  journal: { key: string; value: string }[] = [];
+  records: { timestampMs: number; decoded: Decoded }[] = [];
+  brokerSettings: Record<string, string> | undefined = {
+    'transaction.max.timeout.ms': '900000',
+    'group.min.session.timeout.ms': '6000',
+    'group.max.session.timeout.ms': '1800000',
+  };
+  sessionTimeoutMs = 30_000;
+  transactionTimeoutMs = 60_000;
+  answer: ServiceFailure | undefined = 'not_found';
+  aheadMs: number | undefined = 0;
+  lookUp: () => Promise<string[]> = async () => ['192.0.2.1'];
+  memory: MemoryFacts = {
+    budgetBytes: 64 * MIB,
+    containerBytes: undefined,
+    arenas: undefined,
+    semiSpaceMiB: undefined,
+  };
+  includesContent = false;
+  types: string[] = ['post'];
+  remote: PipelineKind | undefined;
+  roundTrip: DoctorParts['roundTrip'];
+  readonly tried: string[] = [];
+
+  async results(): Promise<Map<string, Result>> {
+    const results = await runChecks(checksOf(this.#parts()), clock, new AbortController().signal, () => {});
+    return new Map(results.map((one) => [one.check.name, one]));
+  }
+
+  /** `name status found -> remedy` of all that is not well. */
+  async wrong(): Promise<string[]> {
+    const all: readonly Status[] = ['failed', 'warning'];
+    return [...(await this.results()).values()]
+      .filter(({ status }) => all.includes(status))
+      .map(
+        ({ check, status, found, remedy }) => `${check.name} ${status}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`,
+      );
+  }
+
+  #parts(): DoctorParts {
+    const [admin, scan] = [this.#admin(), this.#scan()];
+    const topics = {
+      source: 'content',
+      journal: 'journal',
+      decisions: 'decisions',
+      deadLetters: 'dead',
+    };
+    return {
+      clock,
+      kafka: {
+        probe: this.#probe(),
+        admin,
+        scan,
+        addresses: ['a:1', 'b:1'],
+        login: () => 'TLS',
+        principal: () => 'User:me',
+        certificates: undefined,
+      },
+      service: {
+        address: 'https://api.example',
+        proxy: undefined,
+        lookUp: () => this.lookUp(),
+        certificates: undefined,
+        ask: async () => {
+          if (this.answer !== undefined)
+            throw new ServiceError(this.answer, `answered ${this.answer}`, {
+              operation: 'get_batch',
+              status: 400,
+            });
+        },
+        clockAheadMs: () => this.aheadMs,
+      },
+      registry: undefined,
+      pipelines: [
+        {
+          name: 'posts',
+          engine: engineOptions(),
+          inspection: {
+            pipeline: {
+              name: 'posts',
+              kind: 'review',
+              group: 'reviewers',
+              topics,
+              inOrder: false,
+              reservedTopics: [],
+              skipsNullValues: false,
+              transactionTimeoutMs: 60_000,
+            },
+            scan,
+            admin,
+            clock,
+            signal: new AbortController().signal,
+            notice: () => {},
+            remoteBatch: undefined,
+          },
+          sessionTimeoutMs: this.sessionTimeoutMs,
+          transactionTimeoutMs: this.transactionTimeoutMs,
+          maxContentBytes: 4 * MIB,
+          includesContent: this.includesContent,
+          types: this.types,
+          decoder: this.#decoder(),
+          remote: this.remote,
+          outputSchema: undefined,
+          sourceSchema: undefined,
+        },
+      ],
+      memory: this.memory,
+      roundTrip: this.roundTrip,
+    };
+  }
+
+  #probe(): ClusterProbe {
+    return {
+      connect: async (address) => {
+        if (address === 'b:1' && this.brokers === 0) throw new Error('Connection error');
+        if (this.brokers < 0) throw new Error('Connection error');
+      },
+      brokers: async () => [{ id: 1, address: 'a:1', failure: undefined, missing: [] }],
+      topic: async (topic) => {
+        if (!this.settings.has(topic)) return undefined;
+        const allowed = new Set<KafkaOperation>(['READ', 'WRITE']);
+        const denied = this.denied.get(topic);
+        if (denied !== undefined) allowed.delete(denied);
+        const count = this.replicationFactor;
+        return {
+          partitions: [this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count }],
+          allowed,
+        };
+      },
+      group: async () => this.group,
+      tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
+      openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
+      brokerSettings: async () => (this.brokerSettings === undefined ? undefined : new Map(Object.entries(this.brokerSettings))),
+      tryCreate: async (topic, { partitions }) => void this.tried.push(`create ${topic} ${partitions}`),
+      close: async () => {},
+    };
+  }
+
+  #admin(): ClusterAdmin {
+    const never = async (): Promise<never> => {
+      throw new Error('the doctor changes nothing');
+    };
+    return {
+      brokerCount: async () => Math.max(1, this.brokers),
+      describeTopic: async (topic): Promise<TopicDescription | undefined> => {
+        const settings = this.settings.get(topic);
+        if (settings === undefined) return undefined;
+        return {
+          partitions: 1,
+          replicationFactor: this.replicationFactor,
+          settings: new Map(Object.entries(settings)),
+        };
+      },
+      createTopic: never,
+      ranges: async () => new Map([[0, this.range]]),
+      ends: never,
+      committed: async () => this.committed,
+      close: async () => {},
+    };
+  }
+
+  #scan(): TopicScan {
+    const lengthOf = (topic: string) => (topic === 'journal' ? this.journal.length : this.records.length);
+    return {
+      bounds: async (topic) => new Map([[0, { start: 0, stable: lengthOf(topic), end: lengthOf(topic) }]]),
+      firstAt: async () => new Map(),
+      read: async (topic, { from, until }, onPiece) => {
+        const records = Array.from({ length: until - from }, (_, n): SourceRecord => {
+          const written = topic === 'journal' ? this.journal[from + n] : undefined;
+          return {
+            partition: 0,
+            offset: from + n,
+            timestampMs: this.records[from + n]?.timestampMs ?? 0,
+            key: Buffer.from(written?.key ?? 'k'),
+            value: Buffer.from(written?.value ?? 'v'),
+            headers: [],
+          };
+        });
+        await onPiece({ records, unreadable: undefined, nextOffset: until });
+      },
+      group: async () => (this.group.members.length === 0 ? { state: 'Empty', members: 0 } : { state: 'Stable', members: 1 }),
+      close: async () => {},
+    };
+  }
+
+  #decoder(): PipelineKind {
+    const decode = ({ offset }: SourceRecord) => this.records[offset]?.decoded ?? { skip: 'filtered' };
+    return { name: 'review', decode } as unknown as PipelineKind;
+  }
+}

@@ -1,0 +1,342 @@
+/** What the audit counts, over the whole engine in memory: resets, starts, skips, and outputs that have forgotten. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type AuditReport, type AuditRequest, audit } from '../../../../src/tools/inspect/audit.ts';
+import type { InspectError, Inspection } from '../../../../src/tools/inspect/context.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import type { RecordState } from '../../../../src/tools/inspect/explanation.ts';
+import { type InspectionSettings, inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+
+const auditOf = (world: World, request: Partial<AuditRequest> = {}, settings: InspectionSettings = {}): Promise<AuditReport> =>
+  world.through(audit(inspectionOf(world, settings), { partitions: [], ...request }));
+
+const stateOf = async (world: World, offset: number, settings: InspectionSettings = {}): Promise<RecordState> => {
+  const explained = await world.through(
+    explainRecord(inspectionOf(world, settings), { partition: 0, offset }, { thorough: false }),
+  );
+  return explained.state;
+};
+
+/** The columns that are not 0. */
+function columns({ totals }: AuditReport): Record<string, number> {
+  return Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0));
+}
+
+/** What Kafka's own tool does: it needs an empty group, and leaves no metadata. */
+async function resetGroup(world: World, offset: number): Promise<void> {
+  for (const instance of world.instances) await world.through(instance.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, offset);
+  world.start();
+}
+
+/** Somebody has given the topics another cleanup.policy. */
+function altered(inspection: Inspection, policy: string): Inspection {
+  const describe = inspection.admin.describeTopic.bind(inspection.admin);
+  inspection.admin.describeTopic = async (topic) => {
+    const found = await describe(topic);
+    return found && { ...found, settings: new Map([['cleanup.policy', policy]]) };
+  };
+  return inspection;
+}
+
+const isInspectError = (failure: string, message: RegExp) => (error: InspectError) =>
+  error.name === 'InspectError' && error.failure === failure && message.test(error.message);
+
+test('before the pipeline ever claimed a shard everything waits', async () => {
+  const world = new World({ partitions: 1 });
+  world.kafka.cluster.createTopic(TOPICS.journal, 1);
+  world.produce(3);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 3, waiting: 3 }]);
+  assert.equal(await stateOf(world, 1), 'not_read');
+});
+
+test('waiting, in review, decided and dead-lettered records are told apart', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
+    service: {
+      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { afterMs: 'never' } : {}),
+    },
+  });
+  world.start();
+  for (const type of ['a', 'a', 'b', 'b', 'c']) world.event(0, type);
+  world.put(0, 'not json');
+  await world.clock.advance(20_000);
+  const report = await auditOf(world);
+  assert.deepEqual(columns(report), {
+    records: 6,
+    decided: 2,
+    deadLettered: 1,
+    waiting: 1,
+    live: 2,
+  });
+  const states: RecordState[] = [];
+  for (const offset of [0, 2, 4, 5]) states.push(await stateOf(world, offset));
+  assert.deepEqual(states, ['decided', 'in_review', 'buffered', 'dead_lettered']);
+});
+
+test('what a reset to a later offset skipped is passed over; once the journal has forgotten it, nobody can tell', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
+  world.start();
+  // 0 and 3 wait in buffers; 1 and 2 are decided.
+  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
+  await world.clock.advance(5_000);
+  for (let n = 0; n < 4; n++) world.event(0, 'd');
+  await resetGroup(world, 6);
+  await world.clock.advance(10_000);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 8, decided: 4, passedOver: 4, replayed: 2 }]);
+  assert.equal(await stateOf(world, 3), 'passed_over');
+  world.kafka.cluster.log(TOPICS.journal, 0).compact();
+  const later = await auditOf(world);
+  assert.deepEqual([later.verdict, columns(later)], ['unknown', { records: 8, decided: 4, unknown: 4, replayed: 2 }]);
+  assert.match(later.notes.join(), /the group was reset/);
+  assert.equal(await stateOf(world, 3), 'unknown');
+});
+
+test('reviews again after a reset to an earlier offset are counted apart, and are not double', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 6; n++) world.event(0);
+  await world.untilSettled(60_000);
+  await resetGroup(world, 2);
+  await world.clock.advance(20_000);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 6, decided: 6, replayed: 4 }]);
+});
+
+test('records older than the start of the pipeline are told apart', async () => {
+  const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
+  for (let n = 0; n < 5; n++) world.event(0);
+  world.start();
+  await world.clock.advance(5_000);
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(20_000);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
+  assert.equal(await stateOf(world, 2), 'before_start');
+  world.kafka.cluster.log(TOPICS.journal, 0).compact();
+  const later = await auditOf(world);
+  assert.deepEqual([later.verdict, columns(later)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
+  assert.equal(await stateOf(world, 2), 'before_start');
+});
+
+test('records that a lost journal had under review are no part of a balance, before and after the pipeline goes on without it', async () => {
+  const world = new World({
+    partitions: 1,
+    service: {
+      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { afterMs: 'never' } : {}),
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.untilSettled(60_000);
+  world.event(0);
+  await world.clock.advance(20_000);
+  assert.equal(await stateOf(world, 2), 'in_review');
+  await world.through(instance.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  world.kafka.cluster.createTopic(TOPICS.journal, 1);
+  const lost = ['unknown', { records: 3, decided: 2, unknown: 1 }];
+  const before = await auditOf(world);
+  assert.deepEqual([before.verdict, columns(before)], lost);
+  assert.equal(await stateOf(world, 2), 'unknown');
+  assert.equal(await stateOf(world, 1), 'decided');
+
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  await resetGroup(world, 3);
+  await world.clock.advance(10_000);
+  const after = await auditOf(world);
+  assert.deepEqual([after.verdict, columns(after)], lost);
+  assert.match(after.notes.join(), /an earlier journal may have had/);
+  assert.equal(await stateOf(world, 2), 'unknown');
+});
+
+test('a timestamp ahead of the time does not hide the terminal record: all of the outputs is read before one is called missing', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
+  await world.untilSettled(60_000);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 1, decided: 1 }]);
+  assert.equal(await stateOf(world, 0), 'decided');
+});
+
+test('an output that retention has cut cannot prove that older records are missing, only newer ones', async () => {
+  const world = new World({ partitions: 1 });
+  world.kafka.cluster.deleteTopic('decisions');
+  world.kafka.cluster.createTopic('decisions', 1);
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  // Beyond what clocks may differ by.
+  await world.clock.advance(600_000);
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  const log = world.kafka.cluster.log('decisions', 0);
+  log.deleteBefore((log.committed()[2] as { offset: number }).offset);
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.equal(await stateOf(world, 0), 'unknown');
+  // The last two decisions are taken away: what is left reaches further back than their records.
+  const inspection = inspectionOf(world);
+  rewriteReads(inspection, (topic, all) => (topic === 'decisions' ? all.slice(0, 2) : all));
+  const broken = await world.through(audit(inspection, { partitions: [], from: 3 }));
+  assert.equal(broken.verdict, 'missing');
+  assert.deepEqual(broken.partitions[0]?.missingOffsets, [[4, 5]]);
+});
+
+test('a compacted output cannot prove that anything is missing', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  const inspection = altered(inspectionOf(world), 'compact,delete');
+  rewriteReads(inspection, (topic, all) =>
+    topic === 'decisions' ? all.filter(({ value }) => JSON.parse(String(value)).offset !== 0) : all,
+  );
+  const report = await world.through(audit(inspection, { partitions: [] }));
+  assert.deepEqual([report.verdict, columns(report)], ['unknown', { records: 3, decided: 2, unknown: 1 }]);
+});
+
+test('a null value that the configuration skips has no terminal record, and is not missing', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const decode = ports.kind.decode.bind(ports.kind);
+      ports.kind.decode = (record, ...more) => (record.value === null ? { skip: 'null_value' } : decode(record, ...more));
+      return ports;
+    },
+  });
+  world.start();
+  world.event(0);
+  world.put(0, null);
+  world.event(0);
+  await world.clock.advance(30_000);
+  const skips = { pipeline: { skipsNullValues: true } };
+  assert.deepEqual(columns(await auditOf(world, {}, skips)), {
+    records: 3,
+    decided: 2,
+    skipped: 1,
+  });
+  assert.equal(await stateOf(world, 1, skips), 'skipped');
+  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
+});
+
+test('a terminal record for an offset that holds no record is one too many, unless the source is compacted', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 3; n++) world.put(0, JSON.stringify({ type: 'a', content: 'x' }), { key: `k${n % 2}` });
+  await world.untilSettled(60_000);
+  world.kafka.cluster.log(TOPICS.source, 0).compact();
+  const report = await auditOf(world);
+  assert.deepEqual([report.verdict, columns(report)], ['double', { records: 2, decided: 2, withoutSource: 1 }]);
+  assert.deepEqual(report.partitions[0]?.withoutSourceOffsets, [[0, 0]]);
+  const inspection = altered(inspectionOf(world), 'compact');
+  assert.equal((await world.through(audit(inspection, { partitions: [] }))).verdict, 'balanced');
+});
+
+test('a range is cut to what the log holds; a partition that does not exist is refused', async () => {
+  const world = new World({ partitions: 2 });
+  world.start();
+  world.produce(20);
+  await world.untilSettled(60_000);
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(4);
+  const report = await auditOf(world, { partitions: [0], from: 2, to: 1_000 });
+  assert.deepEqual(
+    report.partitions.map(({ partition, from, to }) => [partition, from, to]),
+    [[0, 4, 10]],
+  );
+  assert.deepEqual(columns(report), { records: 6, decided: 6 });
+  assert.deepEqual(report.notes, ['cut to what the source has: partition 0 to [4, 10)']);
+  assert.deepEqual((await auditOf(world, { from: 5, to: 10 })).notes, []);
+  assert.deepEqual((await auditOf(world, { partitions: [0] })).notes, [], 'nothing was asked for by offset');
+  for (const [from, to] of [
+    [7, 7],
+    [7, 3],
+  ] as const) {
+    await assert.rejects(auditOf(world, { from, to }), isInspectError('usage', /not included\) holds nothing/));
+  }
+  await assert.rejects(auditOf(world, { from: 10 }), isInspectError('usage', /nothing has offset 10 yet: .* end at 10, 10/));
+  const since = await auditOf(world, { sinceMs: world.clock.now() + 1_000 });
+  assert.deepEqual([since.verdict, columns(since), since.scanned], ['balanced', {}, []]);
+  await assert.rejects(auditOf(world, { partitions: [2] }), isInspectError('usage', /no partition 2: it has 2, from 0 to 1/));
+});
+
+test('the journal of another pipeline, and one that cannot be read, are refused', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  world.produce(2);
+  await world.untilSettled(60_000);
+  await assert.rejects(
+    auditOf(world, {}, { pipeline: { group: 'others' } }),
+    isInspectError('refused', /belongs to group reviewers/),
+  );
+  await assert.rejects(
+    auditOf(world, {}, { pipeline: { kind: 'imports' } }),
+    isInspectError('refused', /belongs to .*\(scripted\), not to .*\(imports\)/),
+  );
+  const more = inspectionOf(world);
+  const bounds = more.scan.bounds.bind(more.scan);
+  more.scan.bounds = async (topic) => {
+    const all = new Map(await bounds(topic));
+    if (topic === TOPICS.journal) all.set(all.size, { start: 0, stable: 0, end: 0 });
+    return all;
+  };
+  await assert.rejects(
+    world.through(audit(more, { partitions: [0] })),
+    isInspectError('refused', /was made with 1 partitions and has 2/),
+  );
+  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'surprise', value: '{}' }]);
+  await assert.rejects(auditOf(world), isInspectError('refused', /does not know: key "surprise"/));
+});
+
+test('a transaction that stays open on an output is told, and given up after the longest that one of ours may last', async () => {
+  const world = new World({
+    partitions: 1,
+    kafka: { transactions: { timeoutMs: 3_600_000, maxMessageBytes: 1_000_000 } },
+  });
+  world.start();
+  world.produce(2);
+  await world.untilSettled(60_000);
+  world.kafka.cluster.log('decisions', 0).append([{ key: 'k', value: 'v' }], world.clock.now(), 999_999);
+  const notices: string[] = [];
+  const inspection = { ...inspectionOf(world), notice: (text: string) => notices.push(text) };
+  await assert.rejects(
+    world.through(audit(inspection, { partitions: [] }), 200_000),
+    isInspectError('unreachable', /decisions-0 could not be read further for 90 s/),
+  );
+  assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
+});
+
+test('a record that the filter does not want is skipped, not missing; where that cannot be told it is unknown', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const decode = ports.kind.decode.bind(ports.kind);
+      ports.kind.decode = (record, ...more) => (record.offset === 1 ? { skip: 'filter' } : decode(record, ...more));
+      return ports;
+    },
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(30_000);
+  const filtered = {
+    pipeline: { isFiltered: ({ offset }: { readonly offset: number }) => offset === 1 },
+  };
+  assert.deepEqual(columns(await auditOf(world, {}, filtered)), {
+    records: 3,
+    decided: 2,
+    skipped: 1,
+  });
+  assert.equal(await stateOf(world, 1, filtered), 'skipped');
+  const untold = { pipeline: { isFiltered: () => undefined } };
+  assert.deepEqual(columns(await auditOf(world, {}, untold)), {
+    records: 3,
+    decided: 2,
+    unknown: 1,
+  });
+  assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
+});

@@ -1,0 +1,199 @@
+/** What looks as if records were missing, and is not: the tools must not accuse without proof. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type AuditReport, audit } from '../../../../src/tools/inspect/audit.ts';
+import type { Inspection } from '../../../../src/tools/inspect/context.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import type { RecordState } from '../../../../src/tools/inspect/explanation.ts';
+import { inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+
+const MINUTE_MS = 60_000;
+
+const auditOf = (world: World, inspection = inspectionOf(world)): Promise<AuditReport> =>
+  world.through(audit(inspection, { partitions: [] }));
+
+async function stateOf(world: World, offset: number, inspection = inspectionOf(world)): Promise<RecordState> {
+  return (await world.through(explainRecord(inspection, { partition: 0, offset }, { thorough: false }))).state;
+}
+
+/** Verdict, and the columns that are not 0. */
+function told({ verdict, totals }: AuditReport): [string, Record<string, number>] {
+  return [verdict, Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0))];
+}
+
+const journalOf = (world: World) => world.kafka.cluster.log(TOPICS.journal, 0);
+
+/** Does something between the question for a topic's bounds and the first read of it. */
+function beforeRead(world: World, wanted: string, act: () => void): Inspection {
+  const inspection = inspectionOf(world);
+  const read = inspection.scan.read.bind(inspection.scan);
+  let acted = false;
+  inspection.scan.read = (topic, ...rest) => {
+    if (topic === wanted && !acted) {
+      acted = true;
+      act();
+    }
+    return read(topic, ...rest);
+  };
+  return inspection;
+}
+
+/** The journal as a version wrote it that did not say where the pipeline began. */
+function withoutStart(world: World): Inspection {
+  const inspection = inspectionOf(world);
+  rewriteReads(inspection, (topic, records) =>
+    records.map((record) => {
+      if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/')) return record;
+      const { start: _, inherited: __, ...progress } = JSON.parse(String(record.value));
+      return { ...record, value: Buffer.from(JSON.stringify(progress)) };
+    }),
+  );
+  return inspection;
+}
+
+/** One output partition, so that retention cuts it in order. */
+function oneDecisionsPartition(world: World): void {
+  world.kafka.cluster.deleteTopic('decisions');
+  world.kafka.cluster.createTopic('decisions', 1);
+}
+
+async function settleThree(world: World, aheadMs = 0): Promise<void> {
+  for (let n = 0; n < 3; n++) world.event(0, 'a', world.clock.now() + aheadMs);
+  await world.untilSettled(MINUTE_MS);
+}
+
+test('records before an offset that the group had before the first start cannot be judged, compaction or not', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 5; n++) world.event(0);
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
+  world.start();
+  await world.clock.advance(20_000);
+  const unknown = ['unknown', { records: 5, decided: 2, unknown: 3 }];
+  for (const when of ['as written', 'compacted']) {
+    const report = await auditOf(world);
+    assert.deepEqual(told(report), unknown, when);
+    assert.match(report.notes.join(), /an earlier journal may have had the records before them under review/);
+    assert.equal(await stateOf(world, 1), 'unknown');
+    assert.equal(await stateOf(world, 3), 'decided');
+    journalOf(world).compact();
+  }
+  const old = withoutStart(world);
+  const report = await auditOf(world, old);
+  assert.deepEqual(told(report), unknown);
+  assert.match(report.notes.join(), /does not tell where the pipeline began/);
+  assert.equal(await stateOf(world, 1, old), 'unknown');
+  assert.equal(await stateOf(world, 3, old), 'decided');
+});
+
+test('a first claim between the reading of the journal and that of the committed offsets is not taken for a lost journal', async () => {
+  const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
+  world.kafka.cluster.createTopic(TOPICS.journal, 1, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', '86400000'],
+    ],
+  });
+  world.produce(3);
+  const inspection = inspectionOf(world);
+  const committed = inspection.admin.committed.bind(inspection.admin);
+  const instance = () => world.instances[0] ?? world.start();
+  inspection.admin.committed = async (...about) => {
+    while (instance().gauge('shards_owned') !== 1) await world.clock.sleep(100);
+    return committed(...about);
+  };
+  const report = await auditOf(world, inspection);
+  assert.equal(instance().gauge('shards_owned'), 1);
+  assert.deepEqual(told(report), ['balanced', { records: 3, waiting: 3 }]);
+});
+
+test('where a start is not known, what has no terminal record behind the first terminal record is missing all the same', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(MINUTE_MS);
+  journalOf(world).compact();
+  const old = withoutStart(world);
+  const lose = (value: Buffer | null) => JSON.parse(String(value)).offset !== 1;
+  rewriteReads(old, (topic, all) => (topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all));
+  assert.deepEqual(told(await auditOf(world, old)), ['missing', { records: 3, decided: 2, missing: 1 }]);
+  assert.equal(await stateOf(world, 1, old), 'missing');
+  const report = await world.through(audit(old, { partitions: [], from: 1 }));
+  assert.deepEqual(report.partitions[0]?.missingOffsets, [[1, 1]], 'a range that begins with it');
+});
+
+test('a job that moves to its next attempt while the journal is read and compacted is not lost', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 3, maxAgeMs: 600_000 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(20_000);
+  let attempt = 1;
+  const move = () => {
+    attempt++;
+    const live = journalOf(world).committed();
+    const job = live.findLast(({ key, value }) => /^job\/[^/]+$/.test(String(key)) && value !== null);
+    const left = live.findLast(({ key, value }) => /^job\/[^/]+\/left$/.test(String(key)) && value !== null);
+    const next = {
+      ...JSON.parse(String(job?.value)),
+      id: `next-${attempt}`,
+      remoteId: `remote-${attempt}`,
+      attempt,
+    };
+    world.kafka.cluster.produce(TOPICS.journal, 0, [
+      { key: `job/next-${attempt}`, value: JSON.stringify(next) },
+      { key: `job/next-${attempt}/left`, value: String(left?.value) },
+      { key: String(job?.key), value: null },
+      { key: String(left?.key), value: null },
+    ]);
+    journalOf(world).compact();
+  };
+  assert.deepEqual(told(await auditOf(world, beforeRead(world, TOPICS.journal, move))), ['balanced', { records: 3, live: 3 }]);
+  assert.equal(await stateOf(world, 1, beforeRead(world, TOPICS.journal, move)), 'in_review');
+  assert.equal(attempt, 3);
+});
+
+test('what retention takes from an output while it is read is not missing', async () => {
+  const world = new World({ partitions: 1 });
+  oneDecisionsPartition(world);
+  world.start();
+  await settleThree(world);
+  await world.clock.advance(10 * MINUTE_MS);
+  await settleThree(world);
+  const log = world.kafka.cluster.log('decisions', 0);
+  const [, , third] = log.committed();
+  const cut = () => log.deleteBefore(third?.offset ?? Number.NaN);
+  const report = await auditOf(world, beforeRead(world, 'decisions', cut));
+  assert.deepEqual(told(report), ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.match(report.notes.join(), /retention has removed the beginning/);
+});
+
+test('a producer whose clock is ahead does not make a record younger than what retention has taken', async () => {
+  const world = new World({ partitions: 1 });
+  oneDecisionsPartition(world);
+  world.start();
+  await settleThree(world, 2 * MINUTE_MS);
+  await world.clock.advance(MINUTE_MS);
+  await settleThree(world, 2 * MINUTE_MS);
+  const log = world.kafka.cluster.log('decisions', 0);
+  log.deleteBefore(log.committed()[2]?.offset ?? Number.NaN);
+  assert.deepEqual(told(await auditOf(world)), ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.equal(await stateOf(world, 0), 'unknown');
+});
+
+test('nothing is unknown whose terminal record lies before the timestamps of the range', async () => {
+  const world = new World({ partitions: 1 });
+  const aheadMs = 60 * MINUTE_MS;
+  world.start();
+  await settleThree(world, aheadMs);
+  for (const instance of world.instances) await world.through(instance.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
+  world.start();
+  await world.clock.advance(20_000);
+  await settleThree(world, aheadMs);
+  journalOf(world).compact();
+  assert.deepEqual(told(await auditOf(world)), ['balanced', { records: 6, decided: 6, replayed: 3 }]);
+});

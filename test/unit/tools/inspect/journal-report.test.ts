@@ -1,0 +1,211 @@
+/** The journal's report over the engine in memory: positions, lag, resets that wait, and what jobs wait for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
+import type { RemoteBatch } from '../../../../src/tools/inspect/context.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import { journalReport, waitsFor } from '../../../../src/tools/inspect/journal-report.ts';
+import { parseEventId } from '../../../../src/tools/inspect/terminal-scan.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { inspectionOf } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+
+test('lag counts what is in no job, W what the group has committed, and a reset that waits is told', async () => {
+  const world = new World({
+    partitions: 3,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 }, journal: { partitions: 2 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  world.start();
+  // Partition 0: 0 waits, 1 and 2 are in a job, 3 waits. Partition 2 shares its shard.
+  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
+  await world.clock.advance(30_000);
+  const report = await world.through(journalReport(inspectionOf(world)));
+  const positions = report.shards.flatMap(({ shard, partitions }) =>
+    partitions.map(({ partition, watermark, committed, lag, end }) => ({
+      shard,
+      partition,
+      watermark,
+      committed,
+      lag,
+      end,
+    })),
+  );
+  assert.deepEqual(positions, [
+    { shard: 0, partition: 0, watermark: 0, committed: 0, lag: 2, end: 4 },
+    { shard: 0, partition: 2, watermark: 0, committed: 0, lag: 0, end: 0 },
+    { shard: 1, partition: 1, watermark: 0, committed: 0, lag: 0, end: 0 },
+  ]);
+  assert.deepEqual(
+    report.jobs.map(({ shard, left, count, attempt, partitions, service }) => ({
+      shard,
+      left,
+      count,
+      attempt,
+      partitions,
+      service,
+    })),
+    [{ shard: 0, left: 2, count: 2, attempt: 1, partitions: [0], service: null }],
+  );
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
+  const reset = await world.through(journalReport(inspectionOf(world)));
+  assert.deepEqual(
+    reset.shards[0]?.partitions.map(({ resetPending }) => resetPending),
+    [true, false],
+  );
+});
+
+test('a service that does not answer is told once, and nothing else is lost', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  world.start();
+  for (let n = 0; n < 9; n++) world.event(0);
+  await world.clock.advance(10_000);
+  let calls = 0;
+  const remoteBatch = async (): Promise<RemoteBatch> => {
+    calls++;
+    throw new Error('nobody answers');
+  };
+  const report = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
+  assert.equal(report.jobs.length, 9);
+  assert.deepEqual(report.notes, ['the service did not answer: nobody answers']);
+  assert.ok(calls <= 4, `${calls} calls to a service that is down`);
+});
+
+test('of many batches the service is asked for the oldest hundred, and that is told', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  world.start();
+  for (let n = 0; n < 103; n++) world.event(0);
+  await world.clock.advance(120_000);
+  const asked: string[] = [];
+  const remoteBatch = async (id: string): Promise<RemoteBatch> => {
+    asked.push(id);
+    return { status: 'PENDING', finished: 0, total: 1 };
+  };
+  const { jobs, notes } = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
+  assert.deepEqual([jobs.length, asked.length], [103, 100]);
+  assert.deepEqual(notes, ['the service was asked for the oldest 100 of 103 batches']);
+  const unasked = jobs.filter(({ service }) => service === null).map(({ id }) => id);
+  assert.deepEqual(
+    unasked,
+    jobs.slice(100).map(({ id }) => id),
+  );
+});
+
+test('under output.order: source a batch waits for the earliest before it that shares a partition', async () => {
+  const world = new World({
+    partitions: 2,
+    options: { batch: { maxRows: 1 }, journal: { partitions: 1 }, output: { order: 'source' } },
+    service: { review: ({ rows }) => (rows?.[0]?.offset === 0 ? { afterMs: 'never' } : {}) },
+  });
+  world.start();
+  for (const partition of [0, 0, 0, 1]) {
+    world.event(partition);
+    await world.clock.advance(2_000);
+  }
+  const remoteBatch = async () => ({ status: 'SUCCESS', finished: 1, total: 1 });
+  const report = await world.through(journalReport({ ...inspectionOf(world, { pipeline: { inOrder: true } }), remoteBatch }));
+  const [first, second, third, elsewhere] = report.jobs;
+  for (const job of [second, third]) assert.match(job?.waitsFor ?? '', new RegExp(`its turn: batch ${first?.remoteId} `));
+  for (const job of [first, elsewhere]) assert.match(job?.waitsFor ?? '', /its results/);
+  const explained = await world.through(
+    explainRecord(inspectionOf(world, { pipeline: { inOrder: true } }), { partition: 0, offset: 2 }, { thorough: false }),
+  );
+  assert.equal(explained.jobs[0]?.behind, first?.remoteId);
+});
+
+test('the journal of imports says what an import waits for, and that of lookups that `explain` asks', async () => {
+  const waits = async (name: string, status?: string) => {
+    const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
+    const world = new World({
+      partitions: 1,
+      wrap,
+      service: { review: () => ({ afterMs: 'never' }) },
+    });
+    world.start();
+    world.event(0);
+    await world.clock.advance(30_000);
+    const remoteBatch = status === undefined ? undefined : async () => ({ status, finished: undefined, total: undefined });
+    const inspection = { ...inspectionOf(world, { pipeline: { kind: name } }), remoteBatch };
+    return (await world.through(journalReport(inspection))).jobs.map(({ waitsFor }) => waitsFor).join();
+  };
+  assert.match(await waits('import', 'unknown_to_service'), /^the service to know it again; .* service\.importPath is right/);
+  assert.match(await waits('lookup'), /`explain` asks for that of a record$/);
+});
+
+test('explain asks for the decision that the record of a lookup names, and for nothing else', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
+  world.start();
+  world.event(0);
+  world.event(0);
+  await world.clock.advance(30_000);
+  const problem = 'get_decision at h/v1/decisions/d-1 answered 200, but metadata is not a JSON object';
+  const asked: number[] = [];
+  const explained = await world.through(
+    explainRecord(
+      {
+        ...inspectionOf(world),
+        remoteDecision: async ({ offset }) => {
+          asked.push(offset);
+          return { status: 'unreadable_answer', problem, finished: undefined, total: undefined };
+        },
+      },
+      { partition: 0, offset: 1 },
+      { thorough: false },
+    ),
+  );
+  assert.deepEqual(asked, [1]);
+  assert.ok(explained.summary.includes(`It waits for an answer that makes sense: ${problem}`), explained.summary);
+});
+
+test('each state of a batch has its reason to wait', () => {
+  const of = (status: string, running = true, behind?: string, kind = 'review') =>
+    waitsFor({
+      kind,
+      service: { status, problem: 'not JSON', finished: undefined, total: undefined },
+      running,
+      behind,
+    });
+  assert.match(waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }), /not asked/);
+  assert.match(waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }), /decisions that are not made/);
+  assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
+  assert.equal(of('PENDING'), 'the review');
+  assert.match(of('SUCCESS', false), /published, once a replica runs$/);
+  assert.match(of('SUCCESS', true, 'b-1'), /its turn: batch b-1 publishes before it/);
+  assert.match(of('CANCELLED'), /next attempt/);
+  assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
+  assert.match(of('unknown_to_service', true, undefined, 'import'), /if service.importPath is right, after review.missingGrace/);
+  assert.match(of('unknown_to_service', true, undefined, 'lookup'), /ends as review.onFailure says after review.missingGrace/);
+  assert.deepEqual([of('IN_PROGRESS'), of('unreadable_answer')], ['the import', 'an answer that makes sense: not JSON']);
+  assert.match(of('COMPLETE'), /its results/);
+  assert.match(of('FAILED', true, undefined, 'import'), /next attempt/);
+  assert.match(of('ERROR', true, undefined, 'lookup'), /published/);
+  assert.match(of('NOVEL'), /NOVEL is no state that this version knows/);
+});
+
+test('an event id is read back only for its own topic', () => {
+  assert.deepEqual(parseEventId('content-2-17', 'content'), {
+    partition: 2,
+    offset: 17,
+    replay: 0,
+  });
+  assert.deepEqual(parseEventId('content-2-17#3', 'content'), {
+    partition: 2,
+    offset: 17,
+    replay: 3,
+  });
+  assert.deepEqual(parseEventId('content-2-3-17', 'content-2'), {
+    partition: 3,
+    offset: 17,
+    replay: 0,
+  });
+  for (const other of [undefined, 'content-2-3-17', 'content-2', 'other-2-17', 'content-2-17#', 'content-2-x'])
+    assert.equal(parseEventId(other, 'content'), undefined, String(other));
+});
